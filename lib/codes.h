@@ -1,0 +1,35 @@
+/*
+ * Error codes: stable lower-case words that every answer with an error
+ * carries.  They are part of the client protocol.
+ */
+#ifndef CODES_H
+#define CODES_H
+
+enum code {
+	CODE_OK = 0,
+	CODE_INVALID_ARGUMENT,
+	CODE_NOT_FOUND,
+	CODE_ALREADY_EXISTS,
+	CODE_PERMISSION_DENIED,
+	CODE_WRONG_STATE,
+	CODE_LIMIT_EXCEEDED,
+	CODE_UNAVAILABLE,
+	CODE_DEADLINE_EXCEEDED,
+	CODE_UNSUPPORTED,
+	CODE_POLICY_DENIED,
+	CODE_ENGINE_ERROR,
+	CODE_CONFLICT,
+	CODE_NO_SPACE,
+	CODE_PROTOCOL,		/* a guest or peer broke its protocol */
+	CODE_INTERNAL,
+	CODE_MAX
+};
+
+/* The code's word; "internal" for a number that is none. */
+const char	*code_name(enum code);
+/* The number of a word; CODE_INTERNAL for a word that is none. */
+enum code	 code_number(const char *);
+/* The exit status of sysexits(3) that goes with a code. */
+int		 code_exit(enum code);
+
+#endif

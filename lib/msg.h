@@ -1,0 +1,123 @@
+/*
+ * Messages: C structures that a table of fields describes.
+ *
+ * One table serves both encodings: an array in the table's order between
+ * the children, and a map by the fields' names towards clients.  Decoding
+ * walks the bytes before it unpacks anything, since msgpack-c allocates by
+ * the count that a peer declares, and refuses wrong counts, types, unknown
+ * and double keys, NULs in strings, and bytes left over.
+ */
+#ifndef MSG_H
+#define MSG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <msgpack.h>
+
+struct blob {
+	uint8_t		*data;
+	size_t		 len;
+};
+
+struct strv {			/* strings without NUL, else any byte */
+	char	       **v;	/* v[n] is NULL when n > 0 */
+	size_t		 n;
+};
+
+struct kv {
+	char		*k;
+	char		*v;
+};
+
+struct kvv {
+	struct kv	*v;
+	size_t		 n;
+};
+
+struct u64v {
+	uint64_t	*v;
+	size_t		 n;
+};
+
+enum msg_kind {
+	M_UINT,		/* uint8_t, uint16_t, uint32_t or uint64_t */
+	M_INT,		/* int32_t or int64_t */
+	M_STR,		/* char [size], NUL-terminated */
+	M_TEXT,		/* char *, allocated; never NULL after decoding */
+	M_BLOB,		/* struct blob */
+	M_STRV,		/* struct strv */
+	M_KVV,		/* struct kvv */
+	M_U64V		/* struct u64v */
+};
+
+/* A field that may be missing in a map, and is left out when it is zero. */
+#define M_OPT	0x1
+
+struct msg_field {
+	const char	*name;
+	enum msg_kind	 kind;
+	size_t		 off;
+	size_t		 size;	/* of the member */
+	uint64_t	 max;	/* value, bytes, or entries; 0: by the size */
+	int		 flags;
+};
+
+struct msg_def {
+	uint32_t		 type;
+	const char		*name;
+	size_t			 size;	/* of the structure */
+	const struct msg_field	*fields;
+	size_t			 nfields;
+};
+
+#define MSG_F(st, member, kind, max, flags)				\
+	{ #member, kind, offsetof(struct st, member),			\
+	    sizeof(((struct st *)0)->member), max, flags }
+#define MSG_DEF(type, name, st, fields)					\
+	{ type, name, sizeof(struct st), fields,			\
+	    sizeof(fields) / sizeof((fields)[0]) }
+/* A message without fields. */
+#define MSG_DEF_EMPTY(type, name)	{ type, name, 0, NULL, 0 }
+
+/*
+ * Walks one msgpack object: 0 if it is whole, is all there is, its depth is
+ * at most `depth' and every count fits in the bytes that are there.
+ */
+int	msg_scan(const uint8_t *, size_t, int depth);
+
+/* Append the encoding; -1 with errno ENOMEM or EMSGSIZE. */
+int	msg_encode_array(msgpack_sbuffer *, const struct msg_def *,
+	    const void *);
+int	msg_encode_map(msgpack_sbuffer *, const struct msg_def *,
+	    const void *);
+
+/*
+ * Decode into a structure of def->size bytes, which is zeroed first.  On
+ * failure nothing is left allocated and -1 is returned; *field, when not
+ * NULL, then names the field at fault or is NULL, and *why a text such as
+ * "too long".  What M_TEXT and the vectors hold belongs to the caller, who
+ * ends with msg_clear().
+ */
+int	msg_decode_array(void *, const struct msg_def *, const uint8_t *,
+	    size_t);
+int	msg_decode_map(void *, const struct msg_def *, const uint8_t *,
+	    size_t, const char **field, const char **why);
+void	msg_clear(void *, const struct msg_def *);
+/* A deep copy; the source stays its owner's.  -1 with errno ENOMEM. */
+int	msg_copy(void *, const void *, const struct msg_def *);
+
+/* Vectors.  -1 with errno ENOMEM. */
+int	strv_add(struct strv *, const char *);
+void	strv_clear(struct strv *);
+int	strv_copy(struct strv *, const struct strv *);
+size_t	strv_bytes(const struct strv *);	/* with the NULs */
+int	kvv_add(struct kvv *, const char *, const char *);
+int	kvv_set(struct kvv *, const char *, const char *);
+const char *kvv_get(const struct kvv *, const char *);
+void	kvv_clear(struct kvv *);
+int	kvv_copy(struct kvv *, const struct kvv *);
+int	u64v_add(struct u64v *, uint64_t);
+void	u64v_clear(struct u64v *);
+
+#endif

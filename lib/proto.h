@@ -1,0 +1,311 @@
+/*
+ * The client protocol: the messages that go over the control socket.
+ *
+ * Each is an imsg whose payload is one msgpack map by the names of the
+ * fields below.  imsg's peerid is the client's request number, not 0, and
+ * comes back in every answer to the request.  A request is over with exactly
+ * one END or ERROR.  Unknown fields are refused; fields marked M_OPT in
+ * proto.c may be missing.
+ *
+ * Between frontend and store the same messages travel as arrays, with the
+ * session and the request number in the frame's header.
+ */
+#ifndef PROTO_H
+#define PROTO_H
+
+#include "bounds.h"
+#include "codes.h"
+#include "msg.h"
+
+#define PROTO_VERSION	1
+
+enum proto_type {
+	/* Requests.  In brackets: the answers before END. */
+	PROTO_HELLO = 1,	/* first of all [HELLO_OK] */
+	PROTO_PING,		/* [] */
+	PROTO_STATUS,		/* [PROC ..., STATUS_INFO] */
+	PROTO_CREATE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_LIST,		/* [SANDBOX ...] */
+	PROTO_SHOW,		/* [SANDBOX] */
+	PROTO_STOP,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_RESUME,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_DELETE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_EXEC,		/* [ACCEPTED; attached: STREAM ... EXEC_INFO] */
+	PROTO_ATTACH,		/* [STREAM ... EXEC_INFO] */
+	PROTO_INPUT_END,	/* [] */
+	PROTO_PS,		/* [EXEC_INFO ...] */
+	PROTO_LOGS,		/* [STREAM ...] */
+	PROTO_WAIT,		/* [EXEC_INFO] */
+	PROTO_KILL,		/* [] */
+	PROTO_EVENTS,		/* [EVENT ...] */
+	PROTO_CREDIT,		/* no answer: more EVENTs for its request */
+	PROTO_IMAGE_IMPORT,	/* [STREAM, IMAGE] */
+	PROTO_RELOAD,		/* [] */
+	PROTO_LOG_VERIFY,	/* [VERIFY] */
+
+	/* Answers. */
+	PROTO_HELLO_OK = 64,
+	PROTO_END,
+	PROTO_ERROR,
+	PROTO_ACCEPTED,
+	PROTO_SANDBOX,
+	PROTO_EXEC_INFO,
+	PROTO_EVENT,
+	PROTO_STREAM,		/* carries the end of a pipe */
+	PROTO_GAP,
+	PROTO_STALLED,
+	PROTO_INPUT_ACK,
+	PROTO_PROC,
+	PROTO_STATUS_INFO,
+	PROTO_IMAGE,
+	PROTO_VERIFY,
+	PROTO_MAX
+};
+
+struct proto_hello {
+	uint32_t	 version;	/* PROTO_VERSION */
+	char		 client[64];	/* name and version, for the log */
+};
+
+struct proto_hello_ok {
+	uint32_t	 version;
+	char		 daemon[64];	/* sandboxd's version */
+	char		 instance[33];
+	uint64_t	 payload;	/* largest payload, bytes */
+	uint32_t	 inflight;	/* requests at a time */
+	uint32_t	 uid;		/* who the daemon says you are */
+	uint32_t	 all;		/* 1: sees everybody's sandboxes */
+};
+
+/* What a sandbox is made of; 0 or "" takes the configuration's default. */
+struct proto_create {
+	char		 id[SBX_ID_MAX + 1];	/* "": generated */
+	char		 key[SBX_KEY_MAX + 1];	/* makes create idempotent */
+	char		 image[SBX_IMAGE_MAX + 1];
+	struct kvv	 labels;
+	struct kvv	 env;
+	uint64_t	 memory;	/* bytes */
+	uint32_t	 mcpus;		/* thousandths of a processor */
+	uint32_t	 pids;
+	char		*workdir;	/* absolute */
+	char		 user[SBX_USER_MAX + 1]; /* "", "root" or a number */
+	uint32_t	 readonly;	/* 1: root file system read-only */
+	uint32_t	 wait;		/* 1: answer when it is ready */
+};
+
+struct proto_list {
+	uint32_t	 all;		/* 1: deleted ones too */
+	char		 state[16];	/* "": any */
+	struct kvv	 labels;	/* all must match; "" value: key is set */
+	uint64_t	 after;		/* number: page begins behind it */
+	uint32_t	 limit;		/* 0: a page as the daemon likes it */
+};
+
+/* SHOW STOP RESUME DELETE */
+struct proto_ref {
+	char		*id;		/* "id", or "uid/id" for who sees all */
+	uint32_t	 wait;
+	uint32_t	 grace;		/* ms, STOP; 0: the default */
+};
+
+#define EXEC_ATTACH	0x1	/* the client reads the output */
+#define EXEC_INPUT	0x2	/* the client writes the input */
+#define EXEC_CONTINUE	0x4	/* goes on when an attached client is lost */
+#define EXEC_KILL_REST	0x8	/* background processes end with it */
+#define EXEC_MERGE	0x10	/* both outputs in one stream, 1 */
+#define EXEC_FLAGS	0x1f
+
+struct proto_exec {
+	char		*sandbox;
+	struct strv	 argv;
+	struct kvv	 env;
+	char		*dir;		/* "": the sandbox's workdir */
+	char		 user[SBX_USER_MAX + 1];
+	uint64_t	 timeout;	/* ms, 0: none */
+	uint32_t	 grace;		/* ms, 0: EXEC_GRACE_DEFAULT */
+	uint32_t	 flags;		/* EXEC_* */
+};
+
+/* ATTACH LOGS */
+struct proto_attach {
+	char		*exec;		/* "id.number", "uid/id.number" */
+	uint64_t	 offset1;	/* first byte of stream 1 wanted */
+	uint64_t	 offset2;
+	uint32_t	 streams;	/* bits 1<<1, 1<<2; ATTACH: 1<<0 input */
+	uint32_t	 follow;	/* LOGS: until the exec has ended */
+};
+
+struct proto_input_end {
+	char		*exec;
+	uint64_t	 total;		/* bytes of the whole input */
+};
+
+struct proto_ps {
+	char		*sandbox;	/* "": of all that the client sees */
+	uint32_t	 all;		/* 1: ended ones too */
+};
+
+struct proto_wait {
+	char		*exec;
+};
+
+struct proto_kill {
+	char		*exec;
+	uint32_t	 signo;		/* 0: cancel: TERM, grace, KILL, all */
+	uint32_t	 grace;		/* ms */
+};
+
+struct proto_events {
+	char		*sandbox;	/* "": all that the client sees */
+	uint64_t	 from;		/* first sequence wanted (host's for "") */
+	uint32_t	 follow;
+	uint32_t	 credit;	/* events that may be sent; 0: a default */
+};
+
+struct proto_credit {
+	uint32_t	 n;
+};
+
+struct proto_image_import {
+	char		 name[SBX_IMAGE_MAX + 1];
+};
+
+/* END */
+struct proto_end {
+	uint64_t	 after;		/* LIST: cursor, 0: that was all */
+};
+
+struct proto_error {
+	char		 code[CODE_LEN_MAX + 1];
+	char		 text[TEXT_MAX + 1];
+	char		 field[FIELD_MAX + 1];	/* "" if none */
+};
+
+struct proto_accepted {
+	char		 id[EXEC_ID_MAX + 1];	/* sandbox or exec */
+	uint64_t	 op;
+	char		 state[16];
+};
+
+struct proto_sandbox {
+	char		 id[SBX_ID_MAX + 1];
+	uint64_t	 number;
+	uint32_t	 owner;		/* uid */
+	char		 state[16];
+	char		 cause[TEXT_MAX + 1];	/* of failed and stopped */
+	char		 image[SBX_IMAGE_MAX + 1];
+	char		 image_id[80];
+	char		 container[80];
+	struct kvv	 labels;
+	struct strv	 env;		/* names alone */
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint64_t	 memory_seen;	/* what the guest reads; 0: none */
+	uint32_t	 mcpus_seen;
+	uint32_t	 pids_seen;
+	char		*workdir;
+	uint32_t	 user;		/* uid inside */
+	uint32_t	 readonly;
+	uint64_t	 created;	/* ns since 1970 */
+	uint64_t	 changed;
+	uint64_t	 seq;		/* newest event */
+	uint32_t	 execs;		/* running */
+	uint32_t	 guest;		/* guest's version */
+};
+
+struct proto_exec_info {
+	char		 id[EXEC_ID_MAX + 1];
+	uint32_t	 owner;
+	char		 state[16];	/* pending running exited signaled ... */
+	int32_t		 code;		/* exit code, or signal's number */
+	char		 cause[TEXT_MAX + 1];	/* of failed and lost */
+	int32_t		 errnum;	/* why it could not be started */
+	struct strv	 argv;		/* the first EXEC_SHOWN_MAX bytes */
+	uint32_t	 detached;
+	uint64_t	 created;	/* ns since 1970 */
+	uint64_t	 started;
+	uint64_t	 ended;
+	uint64_t	 length1;	/* bytes written by the command */
+	uint64_t	 length2;
+	uint64_t	 dropped1;	/* of these no longer in the log */
+	uint64_t	 dropped2;
+	uint32_t	 background;	/* processes left when it ended */
+};
+
+struct proto_event {
+	uint64_t	 host_seq;
+	uint64_t	 seq;		/* in its sandbox */
+	uint64_t	 time;		/* ns since 1970 */
+	char		 sandbox[SBX_ID_MAX + 1]; /* "": of the daemon */
+	uint32_t	 owner;
+	char		 type[32];
+	char		 state[16];	/* of the sandbox, after it */
+	int64_t		 actor;		/* uid, -1: the daemon itself */
+	uint64_t	 op;
+	struct kvv	 detail;
+};
+
+/* Carries a descriptor: the read end of an output, the write end of input. */
+struct proto_stream {
+	uint32_t	 stream;	/* 0 input, 1, 2 */
+	uint64_t	 offset;	/* of the first byte in (or for) it */
+	char		 exec[EXEC_ID_MAX + 1];
+};
+
+/* Bytes that are gone: [from, to).  What follows comes by a new STREAM. */
+struct proto_gap {
+	uint32_t	 stream;
+	uint64_t	 from;
+	uint64_t	 to;
+};
+
+/* The primary reader was too slow: it is an ordinary reader from now on. */
+struct proto_stalled {
+	uint32_t	 stream;
+};
+
+/* Input bytes that the guest has taken; a client may forget those. */
+struct proto_input_ack {
+	uint64_t	 offset;
+};
+
+struct proto_proc {
+	char		 name[16];
+	uint32_t	 pid;
+	uint32_t	 uid;
+	char		 user[32];
+	uint64_t	 started;	/* ns since 1970 */
+};
+
+struct proto_status_info {
+	char		 instance[33];
+	char		 daemon[64];
+	uint32_t	 engine_up;
+	char		 engine[64];	/* Engine's version */
+	char		 engine_text[TEXT_MAX + 1]; /* why it is away */
+	uint32_t	 live_restore;
+	uint64_t	 sandboxes;	/* not deleted */
+	uint64_t	 ready;
+	uint64_t	 execs;		/* running */
+	uint64_t	 clients;	/* sessions */
+	uint64_t	 events;	/* newest host sequence */
+};
+
+struct proto_image {
+	char		 name[SBX_IMAGE_MAX + 1];
+	char		 id[80];
+	uint64_t	 size;
+};
+
+struct proto_verify {
+	uint64_t	 events;
+	uint64_t	 skeletons;
+	uint64_t	 anchor;
+	char		 head[65];	/* hex of the newest link */
+};
+
+/* The table of one type; NULL for none. */
+const struct msg_def	*proto_def(uint32_t type);
+
+#endif

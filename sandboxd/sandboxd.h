@@ -1,0 +1,454 @@
+/*
+ * The message document: every message between the processes of sandboxd,
+ * with who sends it to whom and what it means.
+ *
+ *	parent --- frontend --- store --- broker --- Engine
+ *	   |          |           |
+ *	   |          +- runner --+--- guests
+ *	   +--- (each child)
+ *
+ * Pipes: the parent has one with each child.  frontend-store, store-broker
+ * and store-runner carry messages both ways; runner-frontend carries
+ * descriptors towards the frontend only.  A message on the wrong pipe is
+ * fatal for who receives it.
+ *
+ * The header of a frame carries op (the operation that is meant), session
+ * and req (the client's request that is to be answered).  Messages of the
+ * client protocol (proto.h) travel between frontend and store by the same
+ * numbers.
+ */
+#ifndef SANDBOXD_H
+#define SANDBOXD_H
+
+#include <sys/types.h>
+
+#include <stdint.h>
+
+#include "bounds.h"
+#include "chan.h"
+#include "codes.h"
+#include "msg.h"
+#include "proto.h"
+
+#define SANDBOXD_VERSION	"0.1.0"
+#define PROC_PIPE_FD		3	/* pipe to the parent, in each child */
+
+#define FRONTEND_USER		"_sandboxd"
+#define STORE_USER		"_sbxstore"
+#define BROKER_USER		"_sbxbroker"
+#define RUNNER_USER		"_sbxrun"
+
+enum role {
+	ROLE_PARENT,
+	ROLE_FRONTEND,
+	ROLE_STORE,
+	ROLE_BROKER,
+	ROLE_RUNNER,
+	ROLE_MAX
+};
+
+enum msg_type {
+	/* Parent to each child, in this order at start. */
+	MSG_PIPE = 128,		/* + fd: the socketpair to a sibling */
+	MSG_CONF_BEGIN,		/* also at reload, until CONF_END */
+	MSG_CONF_RULE,
+	MSG_CONF_END,
+	MSG_GO,			/* the ready check is passed: work */
+	MSG_SHUTDOWN,		/* stop politely: finish, then exit */
+
+	/* Each child to the parent. */
+	MSG_READY,		/* privileges dropped, configuration taken */
+	MSG_LOG,
+
+	/* Parent to store. */
+	MSG_SESSION_OPEN,	/* header.session; before the frontend has it */
+	MSG_SESSION_CLOSED,	/* header.session; the client hung up */
+	MSG_PROC,		/* one of each process, after GO */
+	MSG_WORK_DONE,		/* answers WORK_MAKE and WORK_REMOVE */
+	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
+
+	/* Store to parent. */
+	MSG_WORK_MAKE,		/* workspace and socket directory of a number */
+	MSG_WORK_REMOVE,	/* idempotent, as is WORK_MAKE */
+	MSG_RELOAD,		/* header.session, req: who asked */
+
+	/* Parent to frontend. */
+	MSG_CLIENT,		/* + fd: a client's socket; header.session */
+
+	/* Store to runner. */
+	MSG_LISTEN,		/* expect the guest of a sandbox */
+	MSG_UNLISTEN,		/* forget it; its logs stay */
+	MSG_START,		/* an exec; sent again after a restart */
+	MSG_SIGNAL,
+	MSG_CANCEL,
+	MSG_FORGET,		/* the end is committed */
+	MSG_READ,		/* header: whose pipes these are to be */
+	MSG_REATTACH,		/* the same, as the primary reader */
+	MSG_INPUT_FINISH,
+	MSG_GUEST_STOP,		/* TERM all, grace, KILL, BYE */
+	MSG_LOG_REMOVE,
+	MSG_SESSION_GONE,	/* header.session: close its pipes */
+
+	/* Runner to store. */
+	MSG_GUEST_HELLO,
+	MSG_GUEST_GONE,		/* its socket ended (or BYE was said) */
+	MSG_GUEST_BROKE,	/* it broke the protocol; cut off */
+	MSG_STARTED,
+	MSG_NOT_STARTED,
+	MSG_ENDED,		/* logs are complete; repeated until FORGET */
+	MSG_REFUSED,		/* guest does not know this exec: lost */
+	MSG_RUNNER_ERROR,	/* a request cannot be served; header as there */
+	MSG_LISTENING,		/* answers LISTEN */
+
+	/*
+	 * Runner to frontend, header.session and req: PROTO_STREAM (+ fd),
+	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, and this one, which
+	 * the frontend counts: END waits until each output stream that the
+	 * request opened has had it.
+	 */
+	MSG_STREAM_END,
+
+	/* Store to broker; header.op everywhere. */
+	MSG_INVENTORY,		/* list what is ours */
+	MSG_BOX_CREATE,		/* create, compare, start */
+	MSG_BOX_START,		/* start a stopped one */
+	MSG_BOX_KILL,		/* end it: KILL, wait until it is dead */
+	MSG_BOX_REMOVE,		/* with all that is its own; idempotent */
+	MSG_IMPORT,		/* header.session, req */
+
+	/* Broker to store. */
+	MSG_CONTAINER,		/* one of the inventory; op of INVENTORY */
+	MSG_INVENTORY_END,
+	MSG_BOX_STARTED,	/* answers BOX_CREATE and BOX_START */
+	MSG_BOX_DEAD,		/* answers BOX_KILL */
+	MSG_BOX_REMOVED,	/* answers BOX_REMOVE */
+	MSG_BOX_FAILED,		/* answers any of them */
+	MSG_BOX_DIED,		/* unasked: the Engine's event; op 0 */
+	MSG_ENGINE,		/* at start and at each change */
+	MSG_IMPORT_STREAM,	/* + fd: write end; header as in IMPORT */
+	MSG_IMPORTED,		/* header as in IMPORT */
+	MSG_IMPORT_FAILED,	/* header as in IMPORT */
+	MSG_MAX
+};
+
+/* PIPE */
+struct msg_pipe {
+	uint32_t	 role;		/* enum role of the sibling */
+};
+
+/*
+ * CONF_BEGIN: what children need of the configuration.  Times in ms.
+ * Each role gets the whole; none of it is secret.
+ */
+struct msg_conf {
+	char		 instance[33];	/* 128 bits, hexadecimal */
+	uint32_t	 generation;	/* 0 at start, rises with reloads */
+	uint32_t	 verbose;
+	char		*engine;	/* path of the Engine's socket */
+	char		*guest;		/* host path of the guest's copy */
+	char		*mnt;		/* host path; workspace is mnt/<n> */
+	char		*sock;		/* host path; sock/<owner>/<n> */
+	uint32_t	 uid_low;	/* range of the sandboxes' users */
+	uint32_t	 uid_high;
+	/* defaults { } */
+	char		 image[SBX_IMAGE_MAX + 1];
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint32_t	 readonly;
+	uint64_t	 tmp_size;	/* bytes of /tmp */
+	/* limits { } */
+	uint32_t	 max_sandboxes;
+	uint32_t	 max_execs;	/* running, in all */
+	uint64_t	 max_memory;	/* of one sandbox */
+	uint32_t	 max_mcpus;
+	uint32_t	 max_pids;
+	uint64_t	 log_exec;	/* bytes kept of one stream */
+	uint64_t	 log_sandbox;
+	uint64_t	 log_total;
+	uint32_t	 max_clients;	/* connections in all */
+	/* timeouts { } */
+	uint64_t	 t_create;
+	uint64_t	 t_stop;	/* grace before KILL */
+	uint64_t	 t_delete;
+	uint64_t	 t_engine;	/* one call */
+	uint64_t	 t_reattach;	/* attached exec without its client */
+	uint64_t	 t_stall;	/* primary reader without progress */
+	/* retain { } */
+	uint64_t	 retain_history;
+	/* policy { } */
+	uint32_t	 allow_root;	/* user root */
+	uint32_t	 unenforced;	/* bits of UNENFORCED_* */
+};
+
+#define UNENFORCED_MEMORY	0x1
+#define UNENFORCED_CPUS		0x2
+#define UNENFORCED_PIDS		0x4
+#define UNENFORCED_SWAP		0x8
+
+/* CONF_RULE: policy { image ... }; the last that matches wins. */
+struct msg_conf_rule {
+	uint32_t	 allow;
+	char		 pattern[SBX_IMAGE_MAX + 1];	/* fnmatch(3) */
+};
+
+struct msg_log {
+	uint32_t	 priority;
+	char		*text;
+};
+
+struct msg_session {
+	uint32_t	 uid;
+	uint32_t	 gid;
+	uint32_t	 pid;
+	struct u64v	 groups;
+};
+
+/* MSG_CLIENT */
+struct msg_client {
+	uint32_t	 uid;		/* for the bound per uid alone */
+};
+
+/* WORK_MAKE, WORK_REMOVE */
+struct msg_work {
+	uint64_t	 n;		/* the sandbox's number */
+	uint32_t	 owner;
+	uint32_t	 uid;		/* of the range, or 0 if the policy says */
+	uint32_t	 gid;
+};
+
+/* WORK_DONE; header.op as in the order */
+struct msg_work_done {
+	uint64_t	 n;
+	uint32_t	 code;		/* enum code */
+	char		 text[TEXT_MAX + 1];
+};
+
+struct msg_result {			/* RELOAD_DONE, RUNNER_ERROR, ... */
+	uint32_t	 code;
+	char		 text[TEXT_MAX + 1];
+};
+
+/* LISTEN, UNLISTEN, and all that name a sandbox alone */
+struct msg_listen {
+	uint64_t	 n;
+	uint32_t	 owner;
+	uint64_t	 boot;		/* guest's boot number, 0: not known */
+	uint32_t	 pid;		/* container's, 0: not known yet */
+};
+
+/* START, header.session and req when it is attached */
+struct msg_start {
+	uint64_t	 n;
+	uint64_t	 k;		/* number in its sandbox, rising */
+	struct strv	 argv;
+	struct kvv	 env;
+	char		*dir;
+	uint64_t	 timeout;	/* ms */
+	uint32_t	 grace;		/* ms */
+	uint32_t	 flags;		/* EXEC_* */
+	uint32_t	 again;		/* 1: sent before, maybe */
+	char		 exec[EXEC_ID_MAX + 1];	/* name for STREAM */
+};
+
+/* SIGNAL, CANCEL, FORGET, LOG_REMOVE (k 0: all), INPUT_FINISH (value) */
+struct msg_exec_ref {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 owner;		/* LOG_REMOVE: n may be unlistened */
+	uint64_t	 value;		/* signal; total of the input */
+	uint32_t	 grace;		/* ms; GUEST_STOP too (k 0) */
+};
+
+/* READ, REATTACH */
+struct msg_read {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 owner;
+	uint64_t	 offset1;
+	uint64_t	 offset2;
+	uint32_t	 streams;	/* bits */
+	uint32_t	 follow;
+	uint32_t	 ended;		/* 1: the exec's end is committed */
+	uint64_t	 length1;	/* its lengths then */
+	uint64_t	 length2;
+	char		 exec[EXEC_ID_MAX + 1];
+};
+
+struct msg_guest_hello {
+	uint64_t	 n;
+	uint64_t	 boot;
+	uint32_t	 pid;		/* SO_PEERCRED's */
+	uint32_t	 version;
+	uint64_t	 memory;	/* limits as the guest reads them, 0: none */
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint32_t	 again;		/* 1: same boot as in LISTEN */
+};
+
+/* GUEST_GONE, GUEST_BROKE, LISTENING */
+struct msg_guest_gone {
+	uint64_t	 n;
+	uint32_t	 bye;		/* 1: after GUEST_STOP, politely */
+	char		 text[TEXT_MAX + 1];
+};
+
+struct msg_started {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 pid;		/* in the sandbox */
+};
+
+struct msg_not_started {
+	uint64_t	 n;
+	uint64_t	 k;
+	int32_t		 errnum;
+	uint32_t	 cause;		/* enum gproto_cause */
+	char		 text[TEXT_MAX + 1];
+};
+
+struct msg_ended {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 kind;		/* enum exec_end */
+	int32_t		 code;		/* exit code, or signal */
+	uint64_t	 length1;
+	uint64_t	 length2;
+	uint64_t	 dropped1;
+	uint64_t	 dropped2;
+	uint32_t	 background;
+	uint64_t	 started;	/* ns since 1970 */
+	uint64_t	 ended;
+};
+
+enum exec_end {
+	END_EXITED = 1,
+	END_SIGNALED,
+	END_TIMED_OUT,
+	END_CANCELLED,
+	END_LOST
+};
+
+struct msg_refused {
+	uint64_t	 n;
+	uint64_t	 k;
+};
+
+struct msg_stream_end {
+	uint32_t	 stream;
+	uint64_t	 offset;	/* one past the last byte */
+};
+
+/* BOX_CREATE: typed fields only; the broker makes the body of them. */
+struct msg_box_create {
+	uint64_t	 n;
+	char		 id[SBX_ID_MAX + 1];
+	uint32_t	 owner;
+	char		 nonce[33];	/* label sandboxd.op */
+	char		 image[SBX_IMAGE_MAX + 1];
+	uint32_t	 uid;
+	uint32_t	 gid;
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint32_t	 readonly;
+	char		*workdir;
+	struct kvv	 env;
+};
+
+/* BOX_START, BOX_KILL, BOX_REMOVE */
+struct msg_box_ref {
+	uint64_t	 n;		/* 0: a stray, by its id alone */
+	char		 container[80];	/* "": not known; by name and nonce */
+	char		 nonce[33];
+	uint32_t	 grace;		/* ms */
+};
+
+/* BOX_STARTED */
+struct msg_box_started {
+	uint64_t	 n;
+	char		 container[80];
+	char		 image_id[80];
+	uint32_t	 pid;
+};
+
+/* BOX_DEAD, BOX_DIED, CONTAINER */
+struct msg_box_state {
+	uint64_t	 n;		/* 0: the name is none of ours */
+	char		 container[80];
+	char		 nonce[33];
+	char		 id[SBX_ID_MAX + 1];
+	uint32_t	 running;
+	uint32_t	 pid;
+	int32_t		 exitcode;
+	uint32_t	 oom;
+	uint32_t	 gone;		/* 1: there is no such container */
+};
+
+/* BOX_REMOVED, INVENTORY_END */
+struct msg_box_done {
+	uint64_t	 n;
+	uint32_t	 code;		/* INVENTORY_END: CODE_OK or why not */
+	char		 text[TEXT_MAX + 1];
+};
+
+/* BOX_FAILED, IMPORT_FAILED */
+struct msg_box_failed {
+	uint64_t	 n;
+	uint32_t	 code;
+	char		 text[TEXT_MAX + 1];
+	char		 field[FIELD_MAX + 1];
+	uint32_t	 left;		/* 1: something may be left over */
+};
+
+struct msg_engine {
+	uint32_t	 up;
+	char		 version[64];
+	char		 api[16];
+	uint32_t	 live_restore;
+	uint32_t	 unenforced;	/* limits that it cannot enforce */
+	char		 text[TEXT_MAX + 1];	/* why it is away */
+};
+
+struct msg_import {
+	char		 name[SBX_IMAGE_MAX + 1];
+};
+
+/* messages.c: the table of one type, of ours or of proto.h; NULL: none. */
+const struct msg_def	*msg_def(uint32_t type);
+const char		*msg_name(uint32_t type);	/* for log lines */
+
+/*
+ * dispatch.c: one call per message, by a table per pipe.
+ *
+ * A handler returns 0, or -1 if the sibling broke the protocol, which is
+ * fatal.  It may keep what the message holds by zeroing it there, and the
+ * frame's descriptor by setting it to -1.
+ */
+struct pipe_handler {
+	uint32_t	 type;
+	int		(*recv)(struct chan *, struct frame *, void *msg);
+};
+
+/*
+ * Reads a sibling's pipe and hands its messages on.  Returns 1, or 0 when
+ * the sibling is gone.
+ */
+int	pipe_dispatch(struct chan *, const struct pipe_handler *, size_t);
+/* Reads what is there now, without waiting; as pipe_dispatch(). */
+int	pipe_drain(struct chan *, const struct pipe_handler *, size_t);
+
+/*
+ * Sends a message; msg NULL for one without fields.  The descriptor is
+ * closed in any case.  A queue that passes its bound is fatal.
+ */
+void	pipe_send(struct chan *, uint32_t type, uint64_t op,
+	    uint64_t session, uint32_t req, int fd, const void *msg);
+
+/* The mains of the children; argv of the re-executed program. */
+__attribute__((__noreturn__)) void	frontend(int debug, int verbose);
+__attribute__((__noreturn__)) void	store(int debug, int verbose);
+__attribute__((__noreturn__)) void	broker(int debug, int verbose);
+__attribute__((__noreturn__)) void	runner(int debug, int verbose);
+
+#endif
