@@ -1,0 +1,74 @@
+# sandboxd.  GNU make and bmake both read this; see README for the targets.
+TOP =		.
+SUBDIRS =	lib sandboxd/guest sandboxd sandboxctl
+PAGES =		man/*.[1-9]
+
+all: config
+	@for d in ${SUBDIRS}; do \
+		(cd $$d && ${MAKE} VARIANT=${VARIANT} all) || exit 1; \
+	done
+
+include ${TOP}/config.mk
+
+config:
+	@sh tools/config.sh
+
+# The same tree once more, by links, with its own objects and programs.
+fault:
+	@sh tools/variant.sh obj-fault
+	@cd obj-fault && ${MAKE} VARIANT=fault all
+
+asan-build:
+	@sh tools/variant.sh obj-asan
+	@cd obj-asan && ${MAKE} VARIANT=asan all
+
+deps:
+	@sh tools/deps.sh
+
+users:
+	@sh tools/users.sh
+
+# All that the tests need, and the tests: TESTS="area area/prog area/prog:case".
+check: deps
+	@${MAKE} users all fault
+	@sh regress/run.sh ${TESTS}
+
+regress: all fault
+	@sh regress/run.sh ${TESTS}
+
+# The whole suite on programs with the sanitizers in them.
+asan: deps
+	@${MAKE} users asan-build
+	@ASAN=yes sh regress/run.sh ${TESTS}
+
+# The larger figures.
+soak: deps
+	@${MAKE} users all fault
+	@SOAK=yes sh regress/run.sh ${TESTS}
+
+demo:
+	@MAKE="${MAKE}" sh tools/demo.sh
+
+bench: deps
+	@${MAKE} users all
+	@sh regress/bench/bench.sh
+
+lint: config
+	@sh tools/lint.sh
+
+install: all users
+	@DESTDIR="${DESTDIR}" BINDIR="${BINDIR}" SBINDIR="${SBINDIR}" \
+	    LIBEXECDIR="${LIBEXECDIR}" MANDIR="${MANDIR}" DOCDIR="${DOCDIR}" \
+	    SYSCONFDIR="${SYSCONFDIR}" sh tools/install.sh
+
+uninstall:
+	@DESTDIR="${DESTDIR}" BINDIR="${BINDIR}" SBINDIR="${SBINDIR}" \
+	    LIBEXECDIR="${LIBEXECDIR}" MANDIR="${MANDIR}" DOCDIR="${DOCDIR}" \
+	    SYSCONFDIR="${SYSCONFDIR}" sh tools/uninstall.sh
+
+clean:
+	@for d in ${SUBDIRS}; do (cd $$d && ${MAKE} clean) || exit 1; done
+	rm -rf obj-fault obj-asan regress/obj
+
+.PHONY: all config fault asan-build deps users check regress asan soak demo \
+	bench lint install uninstall clean
