@@ -1,0 +1,174 @@
+/*
+ * libsandbox: the C client of sandboxd, see libsandbox(3).
+ *
+ * A connection carries any number of requests at a time.  sandbox_send()
+ * begins one and sandbox_recv() returns the next answer to any of them; the
+ * calls below them do a whole request each, and give those who mix both
+ * their answers in order.  Nothing here is safe for use by two threads on
+ * one connection.
+ */
+#ifndef LIBSANDBOX_H
+#define LIBSANDBOX_H
+
+#include <sys/types.h>
+
+#include <stdint.h>
+
+#include "proto.h"
+
+#define SANDBOX_SOCKET	"/run/sandboxd/sandboxd.sock"
+
+struct sandbox;			/* a connection */
+
+/* Why a call returned -1: of the daemon, or of the library itself. */
+struct sandbox_error {
+	enum code	 code;
+	char		 text[TEXT_MAX + 1];
+	char		 field[FIELD_MAX + 1];	/* "" if none */
+	int		 lost;		/* 1: the connection is of no more use */
+};
+
+struct sandbox_answer {
+	uint32_t	 req;		/* of the request that it answers */
+	uint32_t	 type;		/* enum proto_type: which of u */
+	int		 fd;		/* STREAM; -1 none.  Take it: set to -1 */
+	union {
+		struct proto_end	 end;
+		struct proto_error	 error;
+		struct proto_accepted	 accepted;
+		struct proto_sandbox	 sandbox;
+		struct proto_exec_info	 exec_info;
+		struct proto_event	 event;
+		struct proto_stream	 stream;
+		struct proto_gap	 gap;
+		struct proto_stalled	 stalled;
+		struct proto_input_ack	 input_ack;
+		struct proto_proc	 proc;
+		struct proto_status_info status_info;
+		struct proto_image	 image;
+		struct proto_verify	 verify;
+	} u;
+};
+
+/*
+ * The connection.  path NULL is SANDBOX_SOCKET, client a name for the
+ * daemon's log or NULL.  sandbox_reopen() connects again to the same path,
+ * trying for so many milliseconds at most; requests under way are gone.
+ */
+struct sandbox	*sandbox_open(const char *path, const char *client,
+		    struct sandbox_error *);
+int		 sandbox_reopen(struct sandbox *, int timeout);
+void		 sandbox_close(struct sandbox *);
+int		 sandbox_fd(const struct sandbox *);	/* for poll(2) */
+const struct proto_hello_ok *
+		 sandbox_hello(const struct sandbox *);
+/* What the last call that returned -1 on this connection met. */
+const struct sandbox_error *
+		 sandbox_error(const struct sandbox *);
+
+/*
+ * Requests in flight.  msg is the structure of the type (NULL for one
+ * without fields) and stays the caller's; *req gets the request's number.
+ * CREDIT goes by sandbox_credit(), to the number of its EVENTS.
+ */
+int	 sandbox_send(struct sandbox *, uint32_t type, const void *msg,
+	    uint32_t *req);
+/*
+ * 1 and an answer, 0 if none came in so many milliseconds (0: what is here
+ * already, -1: no end), -1 if the connection is lost.  An ERROR is an
+ * answer like others.  The request is over with its END or ERROR.
+ */
+int	 sandbox_recv(struct sandbox *, struct sandbox_answer *, int timeout);
+void	 sandbox_answer_clear(struct sandbox_answer *);
+/* Makes an answer of type ERROR the connection's error. */
+void	 sandbox_set_error(struct sandbox *, const struct proto_error *);
+/* 1 while a whole answer is held: poll(2) would not tell of it. */
+int	 sandbox_pending(const struct sandbox *);
+
+/*
+ * Whole requests.  A callback gets each answer but END and ERROR, and may
+ * keep what it holds by zeroing it there, and the descriptor by setting it
+ * to -1; -1 from it ends the connection.  Answers to other requests stay for
+ * sandbox_recv().  What an `out' argument gets is the caller's, to be given
+ * to msg_clear(); each may be NULL.
+ */
+typedef int	 (*sandbox_cb)(struct sandbox_answer *, void *);
+
+int	 sandbox_call(struct sandbox *, uint32_t type, const void *msg,
+	    sandbox_cb, void *arg);
+/* The answers to a request that sandbox_send() has begun. */
+int	 sandbox_finish(struct sandbox *, uint32_t req, sandbox_cb, void *arg,
+	    struct proto_end *);
+
+int	 sandbox_ping(struct sandbox *);
+int	 sandbox_status(struct sandbox *, sandbox_cb, void *,
+	    struct proto_status_info *);
+/* With wait the sandbox's final state is in the second, else the first. */
+int	 sandbox_create(struct sandbox *, const struct proto_create *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_stop(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_resume(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_delete(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_show(struct sandbox *, const char *id,
+	    struct proto_sandbox *);
+/* All pages: the callback gets SANDBOX. */
+int	 sandbox_list(struct sandbox *, const struct proto_list *,
+	    sandbox_cb, void *);
+/* Detached only (flags without EXEC_ATTACH). */
+int	 sandbox_exec(struct sandbox *, const struct proto_exec *,
+	    struct proto_accepted *);
+int	 sandbox_ps(struct sandbox *, const struct proto_ps *, sandbox_cb,
+	    void *);
+int	 sandbox_wait(struct sandbox *, const char *exec,
+	    struct proto_exec_info *);
+int	 sandbox_kill(struct sandbox *, const struct proto_kill *);
+int	 sandbox_input_end(struct sandbox *, const char *exec,
+	    uint64_t total);
+/*
+ * The callback gets EVENT; credit is renewed as it goes, unless the request
+ * names one: then the caller gives more by sandbox_credit().
+ */
+int	 sandbox_events(struct sandbox *, const struct proto_events *,
+	    sandbox_cb, void *);
+int	 sandbox_credit(struct sandbox *, uint32_t req, uint32_t n);
+/* Reads the archive from fd to its end. */
+int	 sandbox_image_import(struct sandbox *, const char *name, int fd,
+	    struct proto_image *);
+int	 sandbox_reload(struct sandbox *);
+int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
+
+/*
+ * Bytes.  These run a poll(2) loop of their own until the request is over.
+ * Across a restart of the daemon they connect again and go on at the byte
+ * where they were, for `again' milliseconds at most.
+ */
+struct sandbox_io {
+	int		 in;	/* input is read from here, -1: none; not closed */
+	/* Output: 0, or -1 with errno to give up (the error tells it). */
+	int		(*out)(void *, int stream, const void *, size_t);
+	/* GAP and STALLED, and ACCEPTED once; may be NULL. */
+	void		(*note)(void *, const struct sandbox_answer *);
+	/*
+	 * When wakefd (or -1) can be read: exec is its name, or "" if it is
+	 * not known yet.  May use sandbox_send(); those answers are dropped.
+	 * 0, or -1 to give up.
+	 */
+	int		 wakefd;
+	int		(*wake)(void *, struct sandbox *, const char *exec);
+	void		*arg;
+	int		 again;
+};
+
+/* Runs a command attached, to its end. */
+int	 sandbox_run(struct sandbox *, const struct proto_exec *,
+	    struct sandbox_io *, struct proto_exec_info *);
+int	 sandbox_attach(struct sandbox *, const struct proto_attach *,
+	    struct sandbox_io *, struct proto_exec_info *);
+/* in is not used; the end of an exec that is followed ends it. */
+int	 sandbox_logs(struct sandbox *, const struct proto_attach *,
+	    struct sandbox_io *);
+
+#endif
