@@ -23,6 +23,7 @@ fi
 
 # The tools take a lock on the files, but give up where it is held.
 umask 022
+mkdir -p /run/lock
 exec 9>/run/lock/sandboxd-users.lock
 flock 9
 
