@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <bsd/stdlib.h>
-
 #include "msg.h"
 
 /* Room for one element more: capacity is the next power of two. */
