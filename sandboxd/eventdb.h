@@ -1,0 +1,71 @@
+/*
+ * The store's database: a private, transactional Berkeley DB environment
+ * with one writer, and beside it the watermark and the ballast.
+ */
+#ifndef EVENTDB_H
+#define EVENTDB_H
+
+#include <sys/types.h>
+#include <db.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum eventdb_table {
+	EDB_EVENTS,		/* sequence -> frame of a record */
+	EDB_INDEX,		/* sandbox, its sequence -> sequence */
+	EDB_STATE,		/* what the events add up to; see model.c */
+	EDB_NTABLES
+};
+
+#define EDB_OK		0
+#define EDB_NOTFOUND	1
+#define EDB_FAIL	(-1)
+
+#define EDB_HASH_LEN	32
+
+struct eventdb {
+	char		 home[256];
+	DB_ENV		*env;
+	DB		*db[EDB_NTABLES];
+	DB_TXN		*txn;		/* of the batch under way */
+	DBT		 val;		/* what eventdb_get() found */
+	int		 dirfd;
+	int		 wmfd;
+	int		 err;		/* of the last call that failed */
+	int		 panic;		/* only a restart helps */
+	int		 ballast;	/* the ballast is in place */
+	uint64_t	 mark_count;
+	uint8_t		 mark_hash[EDB_HASH_LEN];
+	char		 why[512];	/* text of the last failure */
+};
+
+/* Returns non-zero to stop the walk. */
+typedef int (*eventdb_fn)(void *, const uint8_t *, size_t, const uint8_t *,
+    size_t);
+
+int	eventdb_open(struct eventdb *, const char *);
+void	eventdb_close(struct eventdb *);
+
+int	eventdb_begin(struct eventdb *);
+int	eventdb_commit(struct eventdb *);
+void	eventdb_abort(struct eventdb *);
+
+int	eventdb_put(struct eventdb *, enum eventdb_table, const void *, size_t,
+	    const void *, size_t);
+int	eventdb_get(struct eventdb *, enum eventdb_table, const void *, size_t,
+	    const uint8_t **, size_t *);
+int	eventdb_del(struct eventdb *, enum eventdb_table, const void *, size_t);
+int	eventdb_walk(struct eventdb *, enum eventdb_table, const void *,
+	    size_t, eventdb_fn, void *);
+int	eventdb_last(struct eventdb *, enum eventdb_table, uint8_t *, size_t,
+	    const uint8_t **, size_t *);
+
+/* The newest event: written after each commit, synced at checkpoints. */
+int	eventdb_mark(struct eventdb *, uint64_t, const uint8_t *);
+int	eventdb_checkpoint(struct eventdb *, int);
+
+int	eventdb_nospace(const struct eventdb *);
+void	eventdb_ballast_release(struct eventdb *);
+void	eventdb_ballast_fill(struct eventdb *);
+
+#endif

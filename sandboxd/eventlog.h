@@ -1,0 +1,43 @@
+/*
+ * The event log: appending inside a batch's transaction, and reading.
+ */
+#ifndef EVENTLOG_H
+#define EVENTLOG_H
+
+#include "eventdb.h"
+#include "record.h"
+
+struct eventlog {
+	struct eventdb	*db;
+	uint64_t	 seq;		/* newest, in this transaction */
+	uint8_t		 link[RECORD_HASH_LEN];
+	uint64_t	 done_seq;	/* newest that is committed */
+	uint8_t		 done_link[RECORD_HASH_LEN];
+};
+
+struct eventlog_verify {
+	uint64_t	 next;		/* to look at */
+	uint8_t		 link[RECORD_HASH_LEN];
+	uint64_t	 events;
+	uint64_t	 skeletons;
+	uint64_t	 anchor;	/* sequence before the first kept */
+	int		 started;
+	char		 why[256];
+};
+
+/* Returns non-zero to stop. */
+typedef int (*eventlog_fn)(void *, const struct record *);
+
+int	eventlog_open(struct eventlog *, struct eventdb *);
+int	eventlog_append(struct eventlog *, struct record *);
+void	eventlog_committed(struct eventlog *);
+void	eventlog_aborted(struct eventlog *);
+int	eventlog_read(struct eventlog *, uint64_t, eventlog_fn, void *);
+int	eventlog_read_sandbox(struct eventlog *, uint64_t, uint64_t,
+	    eventlog_fn, void *);
+
+/* One slice; 1: goes on, 0: whole and well, -1: damaged, why says what. */
+void	eventlog_verify_start(struct eventlog_verify *);
+int	eventlog_verify_slice(struct eventlog *, struct eventlog_verify *, int);
+
+#endif
