@@ -250,6 +250,14 @@ msg_encode_map(msgpack_sbuffer *sb, const struct msg_def *def,
 	return (0);
 }
 
+/* An empty string's pointer may be NULL. */
+static int
+has_nul(const msgpack_object *o)
+{
+	return (o->via.str.size > 0 &&
+	    memchr(o->via.str.ptr, '\0', o->via.str.size) != NULL);
+}
+
 /*
  * A copy of a string that has no NUL, in memory of its own; NULL and a text
  * if it is none.
@@ -263,7 +271,7 @@ take_str(const msgpack_object *o, const char **why)
 		*why = "not a string";
 		return (NULL);
 	}
-	if (memchr(o->via.str.ptr, '\0', o->via.str.size) != NULL) {
+	if (has_nul(o)) {
 		*why = "contains a NUL";
 		return (NULL);
 	}
@@ -271,7 +279,8 @@ take_str(const msgpack_object *o, const char **why)
 		*why = "out of memory";
 		return (NULL);
 	}
-	memcpy(s, o->via.str.ptr, o->via.str.size);
+	if (o->via.str.size > 0)
+		memcpy(s, o->via.str.ptr, o->via.str.size);
 	s[o->via.str.size] = '\0';
 	return (s);
 }
@@ -331,11 +340,12 @@ take_fixed_str(char *p, const struct msg_field *f, const msgpack_object *o,
 		*why = "too long";
 		return (-1);
 	}
-	if (memchr(o->via.str.ptr, '\0', o->via.str.size) != NULL) {
+	if (has_nul(o)) {
 		*why = "contains a NUL";
 		return (-1);
 	}
-	memcpy(p, o->via.str.ptr, o->via.str.size);
+	if (o->via.str.size > 0)
+		memcpy(p, o->via.str.ptr, o->via.str.size);
 	p[o->via.str.size] = '\0';
 	return (0);
 }
