@@ -1,0 +1,25 @@
+# The fixed part of the makefile that run.sh makes for the test programs.
+#
+# A test is a file regress/AREA/t_*.c (atf-c) or regress/AREA/t_*.sh (atf-sh).
+# A file regress/AREA/h_*.c is a program that the tests of its area use; it
+# lies beside them, as does every other file of the folder.
+#
+# A C program is linked with libsbx.a, atf-c and the libraries of the daemon.
+# What else it needs it names in its text, in a comment:
+#
+#	regress-objs: eventdb.o batch.o		objects of sandboxd/
+#	regress-srcs: fake.c			sources of its own folder
+#
+# and a test of either kind that must run alone says
+#
+#	regress-exclusive
+#
+# How they are started, and what they find in the environment: run.sh.
+
+include ${TOP}/config.mk
+
+TEST_CFLAGS =	${CFLAGS} -I${TOP}/sandboxd -I${TOP}/sandboxd/guest \
+		-I${TOP}/sandboxctl -I${TOP}/regress/lib
+TEST_LIBS =	${ATF_LIBS} ${EVENT_LIBS} ${MSGPACK_LIBS} ${DB_LIBS} \
+		${CURL_LIBS} ${JANSSON_LIBS} ${ARCHIVE_LIBS} ${MD_LIBS} \
+		${BSD_LIBS} -lutil -lpthread
