@@ -24,7 +24,9 @@ PKG_CONFIG =	pkg-config
 
 VARIANT ?=
 
-WARN =		-Wall -Wextra -Wshadow -Wstrict-prototypes -Werror
+# A callback takes what its caller gives, used or not.
+WARN =		-Wall -Wextra -Wno-unused-parameter -Wshadow \
+		-Wstrict-prototypes -Werror
 HARDEN =	-O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
 		-fstack-clash-protection
 HARDEN_fault =	${HARDEN}
