@@ -30,7 +30,7 @@ users:
 
 # All that the tests need, and the tests: TESTS="area area/prog area/prog:case".
 check: deps
-	@${MAKE} users all fault
+	@${MAKE} -j2 users all fault
 	@sh regress/run.sh ${TESTS}
 
 regress: all fault
@@ -43,7 +43,7 @@ asan: deps
 
 # The larger figures.
 soak: deps
-	@${MAKE} users all fault
+	@${MAKE} -j2 users all fault
 	@SOAK=yes sh regress/run.sh ${TESTS}
 
 demo:

@@ -118,10 +118,9 @@ for a in "$@"; do
 	*) areas="$areas ${a%%/*}" ;;
 	esac
 done
-[ $# -gt 0 ] || for d in regress/*/; do
-	ls "$d"t_*.c "$d"t_*.sh >/dev/null 2>&1 || continue
-	areas="$areas $(basename "$d")"
-done
+[ $# -gt 0 ] || areas=$(find regress -mindepth 2 -maxdepth 2 \
+    \( -name 't_*.c' -o -name 't_*.sh' \) ! -path 'regress/obj*' |
+    cut -d/ -f2 | sort -u | tr '\n' ' ')
 [ -n "$areas" ] || die "no tests"
 
 named() {	# named keyword file: what the file names there
