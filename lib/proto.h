@@ -246,7 +246,11 @@ struct proto_event {
 	struct kvv	 detail;
 };
 
-/* Carries a descriptor: the read end of an output, the write end of input. */
+/*
+ * Carries a descriptor: the read end of an output, the write end of input.
+ * An output without bytes has no STREAM: END may come without any.  At the
+ * pipe's end either GAP and another STREAM follow, or the stream is over.
+ */
 struct proto_stream {
 	uint32_t	 stream;	/* 0 input, 1, 2 */
 	uint64_t	 offset;	/* of the first byte in (or for) it */

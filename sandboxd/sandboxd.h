@@ -102,9 +102,13 @@ enum msg_type {
 
 	/*
 	 * Runner to frontend, header.session and req: PROTO_STREAM (+ fd),
-	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, and this one, which
-	 * the frontend counts: END waits until each output stream that the
-	 * request opened has had it.
+	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, and this one.  It comes
+	 * exactly once for each output stream that the request asked for
+	 * (EXEC with EXEC_ATTACH: 1 and 2, with EXEC_MERGE 1 alone; ATTACH
+	 * and LOGS: the bits 1 and 2 of streams), also when the exec could
+	 * not be started.  The frontend holds END back until it has them
+	 * all.  A stream without bytes never has a STREAM: its pipe is made
+	 * when there is a first byte to put in it.
 	 */
 	MSG_STREAM_END,
 
