@@ -1,0 +1,271 @@
+/*
+ * What the configuration allows: images, users, limits, and what the Engine
+ * must be able to enforce.
+ */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+#include "policy.h"
+
+#define POLICY_REF_MAX	(SBX_IMAGE_MAX + 16)
+
+/* Limits by the word that the configuration has for them. */
+static const struct {
+	unsigned int	 bit;
+	const char	*name;
+	const char	*info;		/* the key in /info */
+} policy_limits[] = {
+	{ UNENFORCED_MEMORY, "memory", "MemoryLimit" },
+	{ UNENFORCED_SWAP, "swap", "SwapLimit" },
+	{ UNENFORCED_CPUS, "cpus", "CpuCfsQuota" },
+	{ UNENFORCED_PIDS, "pids", "PidsLimit" },
+};
+#define POLICY_NLIMITS	(sizeof(policy_limits) / sizeof(policy_limits[0]))
+
+/*
+ * One spelling for the names that the Engine takes for the same: without the
+ * default registry, with the default tag.
+ */
+static void
+policy_ref(char *dst, size_t size, const char *image)
+{
+	static const char *const prefixes[] = {
+		"docker.io/library/", "index.docker.io/library/",
+		"docker.io/", "index.docker.io/", "library/"
+	};
+	const char	*slash;
+	size_t		 i, len;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		len = strlen(prefixes[i]);
+		if (strncmp(image, prefixes[i], len) == 0) {
+			image += len;
+			break;
+		}
+	}
+	slash = strrchr(image, '/');
+	snprintf(dst, size, "%s%s", image,
+	    strchr(image, '@') != NULL ||
+	    strchr(slash == NULL ? image : slash, ':') != NULL ?
+	    "" : ":latest");
+}
+
+/* A pattern without a tag means the default one, as a name without does. */
+static int
+policy_match(const char *pattern, const char *ref)
+{
+	char	 bare[POLICY_REF_MAX];
+	size_t	 len;
+
+	if (fnmatch(pattern, ref, 0) == 0)
+		return (1);
+	len = strlen(ref);
+	if (len <= 7 || strcmp(ref + len - 7, ":latest") != 0)
+		return (0);
+	snprintf(bare, sizeof(bare), "%.*s", (int)(len - 7), ref);
+	return (fnmatch(pattern, bare, 0) == 0);
+}
+
+int
+policy_image_allowed(const struct msg_conf *conf,
+    const struct msg_conf_rule *rules, size_t nrules, const char *image)
+{
+	char	 ref[POLICY_REF_MAX], def[POLICY_REF_MAX];
+	size_t	 i;
+	int	 allow = 0;
+
+	policy_ref(ref, sizeof(ref), image);
+	if (nrules == 0) {
+		policy_ref(def, sizeof(def), conf->image);
+		return (strcmp(ref, def) == 0);
+	}
+	for (i = 0; i < nrules; i++)
+		if (policy_match(rules[i].pattern, ref))
+			allow = rules[i].allow != 0;
+	return (allow);
+}
+
+int
+policy_image_is(const json_t *image, const char *name)
+{
+	char		 want[POLICY_REF_MAX], ref[POLICY_REF_MAX];
+	const json_t	*list, *v;
+	const char	*s;
+	size_t		 i;
+
+	policy_ref(want, sizeof(want), name);
+	list = json_object_get(image, strchr(name, '@') != NULL ?
+	    "RepoDigests" : "RepoTags");
+	json_array_foreach(list, i, v) {
+		if ((s = json_string_value(v)) == NULL ||
+		    strlen(s) > SBX_IMAGE_MAX)
+			continue;
+		policy_ref(ref, sizeof(ref), s);
+		if (strcmp(want, ref) == 0)
+			return (1);
+	}
+	return (0);
+}
+
+static int __attribute__((__format__(printf, 4, 5)))
+policy_fail(struct policy_error *e, enum code code, const char *field,
+    const char *fmt, ...)
+{
+	va_list	 ap;
+
+	e->code = code;
+	snprintf(e->field, sizeof(e->field), "%s", field);
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return (-1);
+}
+
+/* Grammars: a store that sends what the frontend refuses is not believed. */
+static int
+policy_refuse_text(const struct msg_box_create *req, struct policy_error *e)
+{
+	const unsigned char	*p;
+	const char		*k;
+	size_t			 i;
+
+	for (p = (const unsigned char *)req->id; *p != '\0'; p++)
+		if (!isalnum(*p) && (p == (const unsigned char *)req->id ||
+		    strchr("_-", *p) == NULL))
+			break;
+	if (*p != '\0' || req->id[0] == '\0')
+		return (policy_fail(e, CODE_INVALID_ARGUMENT, "id",
+		    "invalid id"));
+	if (req->nonce[0] == '\0' ||
+	    strspn(req->nonce, "0123456789abcdef") != strlen(req->nonce))
+		return (policy_fail(e, CODE_INTERNAL, "",
+		    "invalid operation"));
+	if (!engine_image_ok(req->image))
+		return (policy_fail(e, CODE_INVALID_ARGUMENT, "image",
+		    "invalid image name"));
+	for (i = 0; i < req->env.n; i++) {
+		k = req->env.v[i].k;
+		if (k[0] == '\0' || strchr(k, '=') != NULL ||
+		    strncmp(k, "SANDBOXD_", 9) == 0)
+			return (policy_fail(e, CODE_INVALID_ARGUMENT, "env",
+			    "invalid name of a variable: %.64s", k));
+	}
+	return (0);
+}
+
+static int
+policy_refuse_user(const struct policy *p, const struct msg_box_create *req,
+    struct policy_error *e)
+{
+	if (req->uid == 0 && req->gid == 0) {
+		if (p->conf.allow_root)
+			return (0);
+		return (policy_fail(e, CODE_POLICY_DENIED, "user",
+		    "user root is not allowed"));
+	}
+	if (req->uid < p->conf.uid_low || req->uid > p->conf.uid_high ||
+	    req->gid < p->conf.uid_low || req->gid > p->conf.uid_high)
+		return (policy_fail(e, CODE_POLICY_DENIED, "user",
+		    "user %u:%u is not in the range %u to %u", req->uid,
+		    req->gid, p->conf.uid_low, p->conf.uid_high));
+	return (0);
+}
+
+static int
+policy_refuse_limit(const char *field, uint64_t v, uint64_t min, uint64_t max,
+    struct policy_error *e)
+{
+	if (v < min)
+		return (policy_fail(e, CODE_INVALID_ARGUMENT, field,
+		    "%s too small: %llu is below %llu", field,
+		    (unsigned long long)v, (unsigned long long)min));
+	if (v > max)
+		return (policy_fail(e, CODE_POLICY_DENIED, field,
+		    "%s too large: %llu is above %llu", field,
+		    (unsigned long long)v, (unsigned long long)max));
+	return (0);
+}
+
+int
+policy_refuse(const struct policy *p, const struct msg_box_create *req,
+    struct policy_error *e)
+{
+	unsigned int	 bad;
+	size_t		 i;
+
+	memset(e, 0, sizeof(*e));
+	if (policy_refuse_text(req, e) == -1 ||
+	    policy_refuse_user(p, req, e) == -1)
+		return (-1);
+	if (req->n == 0)
+		return (policy_fail(e, CODE_INTERNAL, "", "no number"));
+	if (policy_refuse_limit("memory", req->memory, SBX_MEMORY_MIN,
+	    p->conf.max_memory, e) == -1 ||
+	    policy_refuse_limit("cpus", req->mcpus, SBX_MCPUS_MIN,
+	    p->conf.max_mcpus, e) == -1 ||
+	    policy_refuse_limit("pids", req->pids, SBX_PIDS_MIN,
+	    p->conf.max_pids, e) == -1)
+		return (-1);
+	if (!policy_image_allowed(&p->conf, p->rules, p->nrules, req->image))
+		return (policy_fail(e, CODE_POLICY_DENIED, "image",
+		    "image not allowed: %.200s", req->image));
+	bad = p->missing & ~p->conf.unenforced;
+	for (i = 0; i < POLICY_NLIMITS; i++)
+		if (bad & policy_limits[i].bit)
+			return (policy_fail(e, CODE_POLICY_DENIED,
+			    policy_limits[i].name,
+			    "limit not enforceable: %s",
+			    policy_limits[i].name));
+	return (0);
+}
+
+/*
+ * Inspect shows the limits that the Engine stored, not those that hold: a
+ * rootless Engine without cgroups takes and shows them all.
+ */
+int
+policy_engine(struct policy *p, const char *arch, const json_t *info,
+    char *why, size_t size)
+{
+	const char	*s;
+	size_t		 i;
+
+	p->arch = seccomp_arch(arch);
+	if (p->arch == NULL) {
+		snprintf(why, size, "no seccomp profile for %.32s", arch);
+		return (-1);
+	}
+	s = json_string_value(json_object_get(info, "OSType"));
+	if (s == NULL || strcmp(s, "linux") != 0) {
+		snprintf(why, size, "the Engine does not run Linux containers");
+		return (-1);
+	}
+	s = json_string_value(json_object_get(info, "DefaultRuntime"));
+	if (s == NULL || strlen(s) >= sizeof(p->runtime)) {
+		snprintf(why, size, "the Engine names no default runtime");
+		return (-1);
+	}
+	snprintf(p->runtime, sizeof(p->runtime), "%s", s);
+	p->live_restore = json_is_true(json_object_get(info,
+	    "LiveRestoreEnabled"));
+	p->missing = 0;
+	s = json_string_value(json_object_get(info, "CgroupDriver"));
+	for (i = 0; i < POLICY_NLIMITS; i++)
+		if (s == NULL || strcmp(s, "none") == 0 ||
+		    !json_is_true(json_object_get(info, policy_limits[i].info)))
+			p->missing |= policy_limits[i].bit;
+	return (0);
+}
+
+void
+policy_clear(struct policy *p)
+{
+	msg_clear(&p->conf, msg_def(MSG_CONF_BEGIN));
+	free(p->rules);
+	memset(p, 0, sizeof(*p));
+}
