@@ -6,7 +6,7 @@ set -eu
 PACKAGES="gcc libc6-dev make bison pkg-config musl-tools
 	libbsd-dev libevent-dev libmsgpack-dev libjansson-dev libmd-dev
 	libcurl4-openssl-dev libarchive-dev libdb5.3-dev
-	kyua atf-sh libatf-dev mandoc cppcheck busybox-static
+	kyua atf-sh libatf-dev clang libclang-rt-14-dev mandoc cppcheck busybox-static
 	procps util-linux mount passwd"
 
 # The Engine and its program are one package here and two in other releases.
