@@ -58,6 +58,7 @@ static const struct msg_field f_session[] = {
 	MSG_F(msg_session, uid, M_UINT, 0, 0),
 	MSG_F(msg_session, gid, M_UINT, 0, 0),
 	MSG_F(msg_session, pid, M_UINT, 0, 0),
+	MSG_F(msg_session, all, M_UINT, 0, 0),
 	MSG_F(msg_session, groups, M_U64V, 65536, 0),
 };
 

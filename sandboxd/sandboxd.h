@@ -205,6 +205,7 @@ struct msg_session {
 	uint32_t	 uid;
 	uint32_t	 gid;
 	uint32_t	 pid;
+	uint32_t	 all;		/* store: root, or "allow ... all" */
 	struct u64v	 groups;
 };
 
