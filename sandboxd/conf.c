@@ -1,0 +1,431 @@
+/*
+ * The configuration's values: defaults, conversions and the checks that need
+ * more than one line of the file.
+ */
+
+#include <ctype.h>
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+
+#define KIB	(1024ULL)
+#define MIB	(1024ULL * KIB)
+#define GIB	(1024ULL * MIB)
+#define DAY	(24U * 60 * 60)
+
+static const struct config conf_default = {
+	.state = CONF_STATE,
+	.socket = CONF_SOCKET,
+	.engine = CONF_ENGINE,
+	.guest = CONF_GUEST,
+	.defaults = {
+		.image = "sandbox-base",
+		.memory = 2 * GIB,
+		.tmp = 64 * MIB,
+		.cpus = 2000,
+		.pids = 512,
+	},
+	.limits = {
+		.log_exec = 64 * MIB,
+		.log_sandbox = 512 * MIB,
+		.log_total = 8 * GIB,
+		.memory = 8 * GIB,
+		.cpus = 8000,
+		.pids = 4096,
+		.sandboxes = 200,
+		.execs = 1000,
+		.clients = 512,
+		.clients_user = 128,
+	},
+	.timeouts = {
+		.create = 120,
+		.stop = 10,
+		.delete = 120,
+		.engine = 60,
+		.reattach = 30,
+		.stall = 30,
+	},
+	.retain = {
+		.history = 30 * DAY,
+	},
+	.uid_min = CONF_UID_MIN,
+	.uid_max = CONF_UID_MAX,
+	.restart_count = 5,
+	.restart_secs = 60,
+};
+
+struct config *
+conf_new(const char *file)
+{
+	struct config	*conf;
+
+	if ((conf = malloc(sizeof(*conf))) == NULL)
+		return (NULL);
+	*conf = conf_default;
+	TAILQ_INIT(&conf->images);
+	TAILQ_INIT(&conf->allows);
+	if ((conf->file = strdup(file)) == NULL) {
+		free(conf);
+		return (NULL);
+	}
+	return (conf);
+}
+
+void
+conf_free(struct config *conf)
+{
+	struct conf_image	*i;
+	struct conf_allow	*a;
+
+	if (conf == NULL)
+		return;
+	while ((i = TAILQ_FIRST(&conf->images)) != NULL) {
+		TAILQ_REMOVE(&conf->images, i, entry);
+		free(i->pattern);
+		free(i);
+	}
+	while ((a = TAILQ_FIRST(&conf->allows)) != NULL) {
+		TAILQ_REMOVE(&conf->allows, a, entry);
+		free(a->name);
+		free(a);
+	}
+	free(conf->file);
+	free(conf);
+}
+
+/* What does not fit any more is counted; the first errors are the ones. */
+void
+conf_error(struct conf_errors *e, const char *file, int line,
+    const char *fmt, ...)
+{
+	char		 text[768], buf[CONF_PATH_MAX + sizeof(text) + 16];
+	size_t		 len;
+	va_list		 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (line > 0)
+		snprintf(buf, sizeof(buf), "%s:%d: %s\n", file, line, text);
+	else
+		snprintf(buf, sizeof(buf), "%s: %s\n", file, text);
+	e->count++;
+	len = strlen(buf);
+	if (e->len + len < sizeof(e->text)) {
+		memcpy(e->text + e->len, buf, len + 1);
+		e->len += len;
+	}
+}
+
+int
+conf_add_image(struct config *conf, const char *pattern, int allow)
+{
+	struct conf_image	*i;
+	int			 n = 0;
+
+	TAILQ_FOREACH(i, &conf->images, entry)
+		n++;
+	if (n >= CONF_RULES_MAX || (i = calloc(1, sizeof(*i))) == NULL)
+		return (-1);
+	if ((i->pattern = strdup(pattern)) == NULL) {
+		free(i);
+		return (-1);
+	}
+	i->allow = allow;
+	TAILQ_INSERT_TAIL(&conf->images, i, entry);
+	return (0);
+}
+
+int
+conf_add_allow(struct config *conf, const char *name, int group, uint32_t id)
+{
+	struct conf_allow	*a;
+	int			 n = 0;
+
+	TAILQ_FOREACH(a, &conf->allows, entry)
+		n++;
+	if (n >= CONF_RULES_MAX || (a = calloc(1, sizeof(*a))) == NULL)
+		return (-1);
+	if ((a->name = strdup(name)) == NULL) {
+		free(a);
+		return (-1);
+	}
+	a->group = group;
+	a->id = id;
+	TAILQ_INSERT_TAIL(&conf->allows, a, entry);
+	return (0);
+}
+
+/* Digits and at most one letter of `units`, each `step[i]` of the number. */
+static const char *
+get_scaled(const char *s, const char *units, const uint64_t *steps,
+    uint64_t *out)
+{
+	const char	*u;
+	uint64_t	 n = 0;
+
+	if (!isdigit((unsigned char)*s))
+		return ("not a number");
+	for (; isdigit((unsigned char)*s); s++) {
+		if (n > (UINT64_MAX - 9) / 10)
+			return ("too large");
+		n = n * 10 + (uint64_t)(*s - '0');
+	}
+	if (*s != '\0') {
+		if ((u = strchr(units, *s)) == NULL || s[1] != '\0')
+			return ("unknown unit");
+		if (n > UINT64_MAX / steps[u - units])
+			return ("too large");
+		n *= steps[u - units];
+	}
+	*out = n;
+	return (NULL);
+}
+
+const char *
+conf_get_size(const char *s, uint64_t min, uint64_t max, uint64_t *out)
+{
+	static const uint64_t	 steps[] = {
+		KIB, KIB, MIB, MIB, GIB, GIB, 1024 * GIB, 1024 * GIB
+	};
+	const char		*why;
+	uint64_t		 n;
+
+	if ((why = get_scaled(s, "kKmMgGtT", steps, &n)) != NULL)
+		return (why);
+	if (n < min)
+		return ("too small");
+	if (n > max)
+		return ("too large");
+	*out = n;
+	return (NULL);
+}
+
+const char *
+conf_get_time(const char *s, uint32_t min, uint32_t max, uint32_t *out)
+{
+	static const uint64_t	 steps[] = { 1, 60, 60 * 60, DAY, 7 * DAY };
+	const char		*why;
+	uint64_t		 n;
+
+	if ((why = get_scaled(s, "smhdw", steps, &n)) != NULL)
+		return (why);
+	if (n < min)
+		return ("too small");
+	if (n > max)
+		return ("too large");
+	*out = (uint32_t)n;
+	return (NULL);
+}
+
+/* A decimal number of processors, in thousandths. */
+const char *
+conf_get_cpus(const char *s, uint32_t *out)
+{
+	uint32_t	 n = 0, place = 100;
+
+	if (!isdigit((unsigned char)*s))
+		return ("not a number");
+	for (; isdigit((unsigned char)*s); s++) {
+		if (n > SBX_MCPUS_MAX / 1000)
+			return ("too large");
+		n = n * 10 + (uint32_t)(*s - '0');
+	}
+	n *= 1000;
+	if (*s == '.') {
+		if (!isdigit((unsigned char)*++s))
+			return ("not a number");
+		for (; isdigit((unsigned char)*s); s++) {
+			if (place == 0)
+				return ("more than three decimal places");
+			n += (uint32_t)(*s - '0') * place;
+			place /= 10;
+		}
+	}
+	if (*s != '\0')
+		return ("not a number");
+	/* The kernel's least quota is one millisecond in a hundred. */
+	if (n < SBX_MCPUS_MIN)
+		return ("too small");
+	if (n > SBX_MCPUS_MAX)
+		return ("too large");
+	*out = n;
+	return (NULL);
+}
+
+/* Absolute and plain: nothing that means another path than it shows. */
+const char *
+conf_get_path(const char *s, char *out, size_t len)
+{
+	const char	*p;
+	size_t		 n;
+
+	if (*s != '/')
+		return ("not an absolute path");
+	for (p = s; *p != '\0'; p++) {
+		if (*p != '/')
+			continue;
+		n = strcspn(p + 1, "/");
+		if ((n == 0 && p[1] != '\0') || (n == 1 && p[1] == '.') ||
+		    (n == 2 && p[1] == '.' && p[2] == '.'))
+			return ("contains an empty or dotted name");
+	}
+	if (strlcpy(out, s, len) >= len)
+		return ("too long");
+	n = strlen(out);
+	if (n > 1 && out[n - 1] == '/')
+		out[n - 1] = '\0';
+	return (NULL);
+}
+
+const char *
+conf_get_user(const char *name, uint32_t *id)
+{
+	const struct passwd	*pw;
+	const char		*why;
+	long long		 n;
+
+	if ((pw = getpwnam(name)) != NULL) {
+		*id = pw->pw_uid;
+		return (NULL);
+	}
+	n = strtonum(name, 0, UINT32_MAX - 1, &why);
+	if (why != NULL)
+		return ("no such user");
+	*id = (uint32_t)n;
+	return (NULL);
+}
+
+const char *
+conf_get_group(const char *name, uint32_t *id)
+{
+	const struct group	*gr;
+	const char		*why;
+	long long		 n;
+
+	if ((gr = getgrnam(name)) != NULL) {
+		*id = gr->gr_gid;
+		return (NULL);
+	}
+	n = strtonum(name, 0, UINT32_MAX - 1, &why);
+	if (why != NULL)
+		return ("no such group");
+	*id = (uint32_t)n;
+	return (NULL);
+}
+
+/* The Engine's address without its scheme. */
+const char *
+conf_engine_path(const struct config *conf)
+{
+	return (conf->engine + strlen("unix://"));
+}
+
+static int
+ranges_meet(const struct config *conf, uint64_t first, uint64_t count)
+{
+	return (first <= conf->uid_max && first + count > conf->uid_min);
+}
+
+/* A file of lines name:first:count, subuid(5) or subgid(5). */
+static int
+check_subids(const struct config *conf, const char *file, char *why,
+    size_t len)
+{
+	unsigned long long	 first, count;
+	char			 line[512], name[128];
+	FILE			*fp;
+	int			 ret = 0;
+
+	if ((fp = fopen(file, "re")) == NULL)
+		return (0);
+	while (ret == 0 && fgets(line, sizeof(line), fp) != NULL) {
+		if (sscanf(line, "%127[^:]:%llu:%llu", name, &first,
+		    &count) != 3 || !ranges_meet(conf, first, count))
+			continue;
+		snprintf(why, len, "uid %u to %u: meets %llu to %llu of %s "
+		    "in %s", conf->uid_min, conf->uid_max, first,
+		    first + count - 1, name, file);
+		ret = -1;
+	}
+	fclose(fp);
+	return (ret);
+}
+
+/*
+ * A sandbox's user owns nothing on the host, now or through a user namespace.
+ * Local files only: a directory server must not be able to stop a start.
+ */
+int
+conf_check_uids(const struct config *conf, char *why, size_t len)
+{
+	const struct passwd	*pw;
+	const struct group	*gr;
+	FILE			*fp;
+	int			 ret = 0;
+
+	if ((fp = fopen("/etc/passwd", "re")) != NULL) {
+		while (ret == 0 && (pw = fgetpwent(fp)) != NULL) {
+			if (!ranges_meet(conf, pw->pw_uid, 1))
+				continue;
+			snprintf(why, len, "uid %u to %u: contains user %s "
+			    "(%u)", conf->uid_min, conf->uid_max,
+			    pw->pw_name, (unsigned int)pw->pw_uid);
+			ret = -1;
+		}
+		fclose(fp);
+	}
+	if (ret == 0 && (fp = fopen("/etc/group", "re")) != NULL) {
+		while (ret == 0 && (gr = fgetgrent(fp)) != NULL) {
+			if (!ranges_meet(conf, gr->gr_gid, 1))
+				continue;
+			snprintf(why, len, "uid %u to %u: contains group %s "
+			    "(%u)", conf->uid_min, conf->uid_max,
+			    gr->gr_name, (unsigned int)gr->gr_gid);
+			ret = -1;
+		}
+		fclose(fp);
+	}
+	if (ret == 0)
+		ret = check_subids(conf, "/etc/subuid", why, len);
+	if (ret == 0)
+		ret = check_subids(conf, "/etc/subgid", why, len);
+	return (ret);
+}
+
+/* What a running daemon has opened, chowned or given away stays as it is. */
+int
+conf_check_reload(const struct config *old, const struct config *new,
+    struct conf_errors *e)
+{
+	const struct {
+		const char	*name;
+		int		 differs;
+	} fixed[] = {
+		{ "state", strcmp(old->state, new->state) },
+		{ "socket", strcmp(old->socket, new->socket) ||
+		    old->socket_gid != new->socket_gid },
+		{ "engine", strcmp(old->engine, new->engine) ||
+		    old->engine_gid != new->engine_gid ||
+		    strcmp(old->engine_group, new->engine_group) },
+		{ "guest", strcmp(old->guest, new->guest) },
+		{ "uid", old->uid_min != new->uid_min ||
+		    old->uid_max != new->uid_max },
+	};
+	size_t	 i;
+	int	 ret = 0;
+
+	for (i = 0; i < nitems(fixed); i++) {
+		if (!fixed[i].differs)
+			continue;
+		conf_error(e, new->file, 0, "%s: changes only with a "
+		    "restart", fixed[i].name);
+		ret = -1;
+	}
+	return (ret);
+}

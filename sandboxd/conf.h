@@ -1,0 +1,151 @@
+/*
+ * The configuration: what parse.y makes of sandboxd.conf(5), what the parent
+ * keeps, and from which it tells each child its part.  Only the parent reads
+ * the file; nothing of it is ever taken from a child or a client.
+ */
+
+#ifndef CONF_H
+#define CONF_H
+
+#include <sys/types.h>
+#include <sys/queue.h>
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bounds.h"
+
+#ifndef nitems
+#define nitems(a)		(sizeof(a) / sizeof((a)[0]))
+#endif
+
+#define CONF_FILE		"/etc/sandboxd.conf"
+#define CONF_STATE		"/var/lib/sandboxd"
+#define CONF_SOCKET		"/run/sandboxd/sandboxd.sock"
+#define CONF_ENGINE		"unix:///var/run/docker.sock"
+#ifndef CONF_GUEST
+#define CONF_GUEST		"/usr/local/libexec/sandbox-guest"
+#endif
+
+#define CONF_FILE_MAX		(1024 * 1024)	/* of one file */
+#define CONF_INCLUDE_MAX	8		/* files within files */
+#define CONF_ERRORS_MAX		(16 * 1024)	/* text of all errors */
+#define CONF_NAME_MAX		64		/* a user, a group */
+#define CONF_PATH_MAX		1024
+#define CONF_RULES_MAX		256		/* image patterns, allows */
+
+/* Below this a uid may belong to the host, whatever passwd(5) says today. */
+#define CONF_UID_LEAST		10000U
+#define CONF_UID_MIN		2000000000U
+#define CONF_UID_MAX		2000065535U
+
+struct conf_image {
+	TAILQ_ENTRY(conf_image)	 entry;
+	char			*pattern;	/* fnmatch(3) */
+	int			 allow;
+};
+TAILQ_HEAD(conf_images, conf_image);
+
+/* Whom the configuration lets see and touch what is not his own. */
+struct conf_allow {
+	TAILQ_ENTRY(conf_allow)	 entry;
+	char			*name;
+	int			 group;		/* a group's name, not a user's */
+	uint32_t		 id;
+};
+TAILQ_HEAD(conf_allows, conf_allow);
+
+struct conf_defaults {
+	char		 image[SBX_IMAGE_MAX + 1];
+	uint64_t	 memory;		/* bytes */
+	uint64_t	 tmp;			/* bytes of /tmp */
+	uint32_t	 cpus;			/* thousandths */
+	uint32_t	 pids;
+	int		 readonly;
+};
+
+struct conf_limits {
+	uint64_t	 log_exec;		/* bytes */
+	uint64_t	 log_sandbox;
+	uint64_t	 log_total;
+	uint64_t	 memory;		/* the most of one sandbox */
+	uint32_t	 cpus;			/* thousandths, of one sandbox */
+	uint32_t	 pids;			/* of one sandbox */
+	uint32_t	 sandboxes;		/* not deleted ones, of all */
+	uint32_t	 execs;			/* running ones, of all */
+	uint32_t	 clients;		/* connections, of all */
+	uint32_t	 clients_user;		/* connections, of one uid */
+};
+
+/* Seconds. */
+struct conf_timeouts {
+	uint32_t	 create;		/* until ready */
+	uint32_t	 stop;			/* grace before KILL */
+	uint32_t	 delete;		/* until deleted */
+	uint32_t	 engine;		/* one call to the Engine */
+	uint32_t	 reattach;		/* of an attached exec's client */
+	uint32_t	 stall;			/* of an exec's first reader */
+};
+
+struct conf_retain {
+	uint32_t	 history;
+};
+
+struct config {
+	char			*file;
+	char			 state[CONF_PATH_MAX];
+	char			 socket[CONF_PATH_MAX];
+	char			 socket_group[CONF_NAME_MAX];
+	char			 engine[CONF_PATH_MAX];
+	char			 engine_group[CONF_NAME_MAX];
+	char			 guest[CONF_PATH_MAX];
+	struct conf_defaults	 defaults;
+	struct conf_limits	 limits;
+	struct conf_timeouts	 timeouts;
+	struct conf_retain	 retain;
+	struct conf_images	 images;
+	struct conf_allows	 allows;
+	gid_t			 socket_gid;
+	gid_t			 engine_gid;	/* if a group is named */
+	uint32_t		 uid_min;
+	uint32_t		 uid_max;
+	uint32_t		 restart_count;	/* deaths within ... */
+	uint32_t		 restart_secs;	/* ... this time */
+	uint32_t		 unenforced;	/* UNENFORCED_* */
+	int			 user_root;	/* root in a sandbox is allowed */
+};
+
+/* All errors of one run, each a line `file:line: text`. */
+struct conf_errors {
+	char	 text[CONF_ERRORS_MAX];
+	size_t	 len;
+	int	 count;
+};
+
+/* conf.c */
+struct config	*conf_new(const char *);
+void		 conf_free(struct config *);
+void		 conf_error(struct conf_errors *, const char *, int,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+int		 conf_add_image(struct config *, const char *, int);
+int		 conf_add_allow(struct config *, const char *, int, uint32_t);
+const char	*conf_get_size(const char *, uint64_t, uint64_t, uint64_t *);
+const char	*conf_get_time(const char *, uint32_t, uint32_t, uint32_t *);
+const char	*conf_get_cpus(const char *, uint32_t *);
+const char	*conf_get_path(const char *, char *, size_t);
+const char	*conf_get_user(const char *, uint32_t *);
+const char	*conf_get_group(const char *, uint32_t *);
+const char	*conf_engine_path(const struct config *);
+int		 conf_check_uids(const struct config *, char *, size_t);
+int		 conf_check_reload(const struct config *,
+		    const struct config *, struct conf_errors *);
+
+/* parse.y: NULL if there was an error; all of them are in conf_errors. */
+struct config	*conf_parse(const char *, struct conf_errors *);
+
+/* printconf.c */
+void		 conf_print(FILE *, const struct config *);
+
+#endif /* CONF_H */

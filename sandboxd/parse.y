@@ -1,0 +1,1087 @@
+%{
+/*
+ * The grammar of sandboxd.conf(5), and its reader.
+ *
+ * Every value arrives as a string with the line it stood on and is converted
+ * in an action, so that a wrong value is an error of its own line and parsing
+ * goes on: all errors of a file are told in one run.  The strings of a run
+ * live in one list and are freed with it, whatever path the parser takes.
+ */
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "sandboxd.h"
+
+/* A file that is being read; an included one comes before its includer. */
+struct source {
+	struct source	*up;
+	const char	*name;
+	char		*buf;
+	size_t		 len;
+	size_t		 pos;
+	int		 line;
+	int		 bol;		/* the last token was a newline */
+};
+
+struct text {
+	SLIST_ENTRY(text)	 entry;
+	char			 s[];
+};
+
+struct macro {
+	SLIST_ENTRY(macro)	 entry;
+	const char		*name;
+	const char		*value;
+};
+
+struct token {
+	const char	*string;
+	int		 number;
+	int		 line;
+};
+
+#define YYSTYPE struct token
+
+static struct config		*conf;
+static struct conf_errors	*errors;
+static struct source		*src;
+static SLIST_HEAD(, text)	 texts = SLIST_HEAD_INITIALIZER(texts);
+static SLIST_HEAD(, macro)	 macros = SLIST_HEAD_INITIALIZER(macros);
+static const char		*last;		/* the last token, for errors */
+static int			 last_line;
+static uint32_t			 logs_seen;
+
+/* What a statement sets; each may be set once. */
+enum setting {
+	S_STATE, S_SOCKET, S_ENGINE, S_GUEST, S_UID, S_RESTART,
+	S_DEF_IMAGE, S_DEF_MEMORY, S_DEF_CPUS, S_DEF_PIDS, S_DEF_NETWORK,
+	S_DEF_READONLY, S_DEF_TMP,
+	S_LIM_SANDBOXES, S_LIM_EXECS, S_LIM_LOG, S_LIM_CLIENTS, S_LIM_MEMORY,
+	S_LIM_CPUS, S_LIM_PIDS,
+	S_RET_HISTORY,
+	S_TMO_CREATE, S_TMO_STOP, S_TMO_DELETE, S_TMO_ENGINE, S_TMO_REATTACH,
+	S_TMO_STALL,
+	S_MAX
+};
+static struct {
+	const char	*name;
+	int		 line;
+} seen[S_MAX];
+
+int		 yylex(void);
+int		 yyparse(void);
+void		 yyerror(const char *);
+static void	 error_at(int, const char *, ...)
+		    __attribute__((__format__(printf, 2, 3)));
+static int	 once(enum setting, int);
+static void	 value_error(const struct token *, const char *, const char *);
+static void	 set_size(enum setting, uint64_t *, const char *,
+		    const struct token *, uint64_t, uint64_t);
+static void	 set_count(enum setting, uint32_t *, const char *,
+		    const struct token *, uint32_t, uint32_t);
+static void	 set_time(enum setting, uint32_t *, const char *,
+		    const struct token *, uint32_t, uint32_t);
+static void	 set_cpus(enum setting, uint32_t *, const struct token *);
+static void	 set_string(enum setting, char *, size_t, const char *,
+		    const struct token *);
+static void	 set_path(enum setting, char *, size_t, const char *,
+		    const struct token *);
+static void	 set_socket(const struct token *);
+static void	 set_group(char *, size_t, gid_t *, const struct token *);
+static void	 set_engine(const struct token *);
+static void	 set_flag(enum setting, int *, const char *,
+		    const struct token *);
+static void	 set_network(enum setting, const struct token *);
+static void	 set_log(const struct token *, const char *, int);
+static void	 set_clients(const struct token *, const struct token *);
+static void	 set_uids(const struct token *, const struct token *);
+static void	 add_image(const struct token *, int);
+static void	 add_allow(const struct token *, int);
+static void	 macro_define(const struct token *, const struct token *);
+static void	 source_open(const struct token *);
+
+%}
+
+%token	ALL ALLOW CLIENTS CPUS CREATE DEFAULTS DELETE DENY ENGINE EXECS GROUP
+%token	GUEST HISTORY IMAGE INCLUDE LIMITS LOG MEMORY MOUNT NETWORK PER PIDS
+%token	POLICY READONLY REATTACH RESTART RETAIN SANDBOXES SOCKET STALL STATE
+%token	STOP SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
+%token	BAD STRING
+
+%%
+
+grammar		: /* empty */
+		| grammar '\n'
+		| grammar statement '\n'
+		| grammar INCLUDE STRING '\n'	{ source_open(&$3); }
+		| grammar error '\n'		{ yyerrok; }
+		;
+
+statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
+		| STATE STRING {
+			set_path(S_STATE, conf->state, sizeof(conf->state),
+			    "state", &$2);
+		}
+		| SOCKET STRING			{ set_socket(&$2); }
+		| SOCKET STRING GROUP STRING {
+			set_socket(&$2);
+			set_group(conf->socket_group,
+			    sizeof(conf->socket_group), &conf->socket_gid,
+			    &$4);
+		}
+		| ENGINE STRING			{ set_engine(&$2); }
+		| ENGINE STRING GROUP STRING {
+			set_engine(&$2);
+			set_group(conf->engine_group,
+			    sizeof(conf->engine_group), &conf->engine_gid,
+			    &$4);
+		}
+		| GUEST STRING {
+			set_path(S_GUEST, conf->guest, sizeof(conf->guest),
+			    "guest", &$2);
+		}
+		| UID STRING TO STRING		{ set_uids(&$2, &$4); }
+		| RESTART STRING PER STRING {
+			set_count(S_RESTART, &conf->restart_count,
+			    "restart", &$2, 1, 1000);
+			set_time(S_MAX, &conf->restart_secs, "restart",
+			    &$4, 1, 86400);
+		}
+		| ALLOW USER STRING ALL		{ add_allow(&$3, 0); }
+		| ALLOW GROUP STRING ALL	{ add_allow(&$3, 1); }
+		| DEFAULTS '{' defaults '}'
+		| DEFAULTS '{' defaults error '}'	{ yyerrok; }
+		| LIMITS '{' limits '}'
+		| LIMITS '{' limits error '}'		{ yyerrok; }
+		| POLICY '{' policies '}'
+		| POLICY '{' policies error '}'		{ yyerrok; }
+		| RETAIN '{' retains '}'
+		| RETAIN '{' retains error '}'		{ yyerrok; }
+		| TIMEOUTS '{' timeouts '}'
+		| TIMEOUTS '{' timeouts error '}'	{ yyerrok; }
+		;
+
+defaults	: /* empty */
+		| defaults '\n'
+		| defaults default
+		| defaults error '\n'		{ yyerrok; }
+		;
+
+default		: IMAGE STRING {
+			set_string(S_DEF_IMAGE, conf->defaults.image,
+			    sizeof(conf->defaults.image), "image", &$2);
+		}
+		| MEMORY STRING {
+			set_size(S_DEF_MEMORY, &conf->defaults.memory,
+			    "memory", &$2, SBX_MEMORY_MIN, SBX_MEMORY_MAX);
+		}
+		| CPUS STRING {
+			set_cpus(S_DEF_CPUS, &conf->defaults.cpus, &$2);
+		}
+		| PIDS STRING {
+			set_count(S_DEF_PIDS, &conf->defaults.pids, "pids",
+			    &$2, SBX_PIDS_MIN, SBX_PIDS_MAX);
+		}
+		| NETWORK STRING { set_network(S_DEF_NETWORK, &$2); }
+		| READONLY STRING {
+			set_flag(S_DEF_READONLY, &conf->defaults.readonly,
+			    "readonly", &$2);
+		}
+		| TMP STRING {
+			set_size(S_DEF_TMP, &conf->defaults.tmp, "tmp",
+			    &$2, 4096, SBX_MEMORY_MAX);
+		}
+		;
+
+limits		: /* empty */
+		| limits '\n'
+		| limits limit
+		| limits error '\n'		{ yyerrok; }
+		;
+
+limit		: SANDBOXES STRING {
+			set_count(S_LIM_SANDBOXES, &conf->limits.sandboxes,
+			    "sandboxes", &$2, 1, 100000);
+		}
+		| EXECS STRING {
+			set_count(S_LIM_EXECS, &conf->limits.execs, "execs",
+			    &$2, 1, 100000);
+		}
+		| CLIENTS STRING		{ set_clients(&$2, NULL); }
+		| CLIENTS STRING ',' STRING PER USER {
+			set_clients(&$2, &$4);
+		}
+		| LOG logs			{ logs_seen = 0; }
+		| MEMORY STRING {
+			set_size(S_LIM_MEMORY, &conf->limits.memory,
+			    "memory", &$2, SBX_MEMORY_MIN, SBX_MEMORY_MAX);
+		}
+		| CPUS STRING {
+			set_cpus(S_LIM_CPUS, &conf->limits.cpus, &$2);
+		}
+		| PIDS STRING {
+			set_count(S_LIM_PIDS, &conf->limits.pids, "pids",
+			    &$2, SBX_PIDS_MIN, SBX_PIDS_MAX);
+		}
+		;
+
+logs		: log
+		| logs ',' log
+		;
+
+log		: STRING			{ set_log(&$1, "exec", 1); }
+		| STRING PER STRING {
+			set_log(&$1, $3.string, $3.line);
+		}
+		| STRING TOTAL			{ set_log(&$1, "total", 1); }
+		;
+
+policies	: /* empty */
+		| policies '\n'
+		| policies policy
+		| policies error '\n'		{ yyerrok; }
+		;
+
+policy		: IMAGE ALLOW allowed
+		| IMAGE DENY denied
+		| USER STRING {
+			if (strcmp($2.string, "root") != 0)
+				value_error(&$2, "user", "not root");
+			else
+				conf->user_root = 1;
+		}
+		| UNENFORCED names
+		| NETWORK ALLOW STRING		{ set_network(S_MAX, &$3); }
+		| MOUNT ALLOW mounts {
+			error_at($1.line, "mount: not supported by this "
+			    "version");
+		}
+		| MOUNT DENY mounts {
+			error_at($1.line, "mount: not supported by this "
+			    "version");
+		}
+		;
+
+allowed		: STRING			{ add_image(&$1, 1); }
+		| allowed STRING		{ add_image(&$2, 1); }
+		;
+
+denied		: STRING			{ add_image(&$1, 0); }
+		| denied STRING			{ add_image(&$2, 0); }
+		;
+
+mounts		: STRING
+		| mounts STRING
+		;
+
+names		: name
+		| names name
+		;
+
+name		: MEMORY	{ conf->unenforced |= UNENFORCED_MEMORY; }
+		| SWAP		{ conf->unenforced |= UNENFORCED_SWAP; }
+		| CPUS		{ conf->unenforced |= UNENFORCED_CPUS; }
+		| PIDS		{ conf->unenforced |= UNENFORCED_PIDS; }
+		;
+
+retains		: /* empty */
+		| retains '\n'
+		| retains retain
+		| retains error '\n'		{ yyerrok; }
+		;
+
+retain		: HISTORY STRING {
+			set_time(S_RET_HISTORY, &conf->retain.history,
+			    "history", &$2, 1, UINT32_MAX);
+		}
+		;
+
+timeouts	: /* empty */
+		| timeouts '\n'
+		| timeouts timeout
+		| timeouts error '\n'		{ yyerrok; }
+		;
+
+timeout		: CREATE STRING {
+			set_time(S_TMO_CREATE, &conf->timeouts.create,
+			    "create", &$2, 1, 86400);
+		}
+		| STOP STRING {
+			set_time(S_TMO_STOP, &conf->timeouts.stop, "stop",
+			    &$2, 1, 86400);
+		}
+		| DELETE STRING {
+			set_time(S_TMO_DELETE, &conf->timeouts.delete,
+			    "delete", &$2, 1, 86400);
+		}
+		| ENGINE STRING {
+			set_time(S_TMO_ENGINE, &conf->timeouts.engine,
+			    "engine", &$2, 1, 86400);
+		}
+		| REATTACH STRING {
+			set_time(S_TMO_REATTACH, &conf->timeouts.reattach,
+			    "reattach", &$2, 0, 86400);
+		}
+		| STALL STRING {
+			set_time(S_TMO_STALL, &conf->timeouts.stall,
+			    "stall", &$2, 1, 86400);
+		}
+		;
+
+%%
+
+static const struct {
+	const char	*word;
+	int		 token;
+} keywords[] = {
+	{ "all",	ALL },
+	{ "allow",	ALLOW },
+	{ "clients",	CLIENTS },
+	{ "cpus",	CPUS },
+	{ "create",	CREATE },
+	{ "defaults",	DEFAULTS },
+	{ "delete",	DELETE },
+	{ "deny",	DENY },
+	{ "engine",	ENGINE },
+	{ "execs",	EXECS },
+	{ "group",	GROUP },
+	{ "guest",	GUEST },
+	{ "history",	HISTORY },
+	{ "image",	IMAGE },
+	{ "include",	INCLUDE },
+	{ "limits",	LIMITS },
+	{ "log",	LOG },
+	{ "memory",	MEMORY },
+	{ "mount",	MOUNT },
+	{ "network",	NETWORK },
+	{ "per",	PER },
+	{ "pids",	PIDS },
+	{ "policy",	POLICY },
+	{ "readonly",	READONLY },
+	{ "reattach",	REATTACH },
+	{ "restart",	RESTART },
+	{ "retain",	RETAIN },
+	{ "sandboxes",	SANDBOXES },
+	{ "socket",	SOCKET },
+	{ "stall",	STALL },
+	{ "state",	STATE },
+	{ "stop",	STOP },
+	{ "swap",	SWAP },
+	{ "timeouts",	TIMEOUTS },
+	{ "tmp",	TMP },
+	{ "to",		TO },
+	{ "total",	TOTAL },
+	{ "uid",	UID },
+	{ "unenforced",	UNENFORCED },
+	{ "user",	USER },
+};
+
+static const char *
+source_name(void)
+{
+	return (src != NULL ? src->name : conf->file);
+}
+
+static void
+error_at(int line, const char *fmt, ...)
+{
+	char		 text[512];
+	va_list		 ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	conf_error(errors, source_name(), line, "%s", text);
+}
+
+void
+yyerror(const char *text)
+{
+	/* yylex has told what is wrong with a token that is none. */
+	if (last == NULL)
+		return;
+	if (src == NULL)
+		error_at(last_line, "%s at the end of the file", text);
+	else if (*last == '\n')
+		error_at(last_line, "%s at the end of the line", text);
+	else
+		error_at(last_line, "%s at `%s'", text, last);
+}
+
+static void
+value_error(const struct token *t, const char *what, const char *why)
+{
+	error_at(t->line, "invalid %s: %s: %s", what, t->string, why);
+}
+
+static int
+once(enum setting s, int line)
+{
+	if (s == S_MAX)
+		return (1);
+	if (seen[s].name != NULL) {
+		error_at(line, "already set at %s:%d", seen[s].name,
+		    seen[s].line);
+		return (0);
+	}
+	seen[s].name = source_name();
+	seen[s].line = line;
+	return (1);
+}
+
+static char *
+text_new(const char *s, size_t len)
+{
+	struct text	*t;
+
+	if ((t = malloc(sizeof(*t) + len + 1)) == NULL)
+		return (NULL);
+	memcpy(t->s, s, len);
+	t->s[len] = '\0';
+	SLIST_INSERT_HEAD(&texts, t, entry);
+	return (t->s);
+}
+
+static void
+set_size(enum setting s, uint64_t *to, const char *what,
+    const struct token *t, uint64_t min, uint64_t max)
+{
+	const char	*why;
+
+	if (!once(s, t->line))
+		return;
+	if ((why = conf_get_size(t->string, min, max, to)) != NULL)
+		value_error(t, what, why);
+}
+
+static void
+set_count(enum setting s, uint32_t *to, const char *what,
+    const struct token *t, uint32_t min, uint32_t max)
+{
+	const char	*why;
+	long long	 n;
+
+	if (!once(s, t->line))
+		return;
+	n = strtonum(t->string, min, max, &why);
+	if (why != NULL)
+		value_error(t, what, why);
+	else
+		*to = (uint32_t)n;
+}
+
+static void
+set_time(enum setting s, uint32_t *to, const char *what,
+    const struct token *t, uint32_t min, uint32_t max)
+{
+	const char	*why;
+
+	if (!once(s, t->line))
+		return;
+	if ((why = conf_get_time(t->string, min, max, to)) != NULL)
+		value_error(t, what, why);
+}
+
+static void
+set_cpus(enum setting s, uint32_t *to, const struct token *t)
+{
+	const char	*why;
+
+	if (!once(s, t->line))
+		return;
+	if ((why = conf_get_cpus(t->string, to)) != NULL)
+		value_error(t, "cpus", why);
+}
+
+static void
+set_string(enum setting s, char *to, size_t len, const char *what,
+    const struct token *t)
+{
+	if (!once(s, t->line))
+		return;
+	if (*t->string == '\0')
+		value_error(t, what, "empty");
+	else if (strlcpy(to, t->string, len) >= len)
+		value_error(t, what, "too long");
+}
+
+static void
+set_path(enum setting s, char *to, size_t len, const char *what,
+    const struct token *t)
+{
+	const char	*why;
+
+	if (!once(s, t->line))
+		return;
+	if ((why = conf_get_path(t->string, to, len)) != NULL)
+		value_error(t, what, why);
+}
+
+/* A path that must fit into a socket's address. */
+static void
+set_socket(const struct token *t)
+{
+	struct sockaddr_un	 sun;
+
+	if (strlen(t->string) >= sizeof(sun.sun_path) && once(S_SOCKET,
+	    t->line))
+		value_error(t, "socket", "too long");
+	else
+		set_path(S_SOCKET, conf->socket, sizeof(conf->socket),
+		    "socket", t);
+}
+
+static void
+set_group(char *to, size_t len, gid_t *gid, const struct token *t)
+{
+	const char	*why;
+	uint32_t	 id;
+
+	if ((why = conf_get_group(t->string, &id)) != NULL)
+		value_error(t, "group", why);
+	else if (strlcpy(to, t->string, len) >= len)
+		value_error(t, "group", "too long");
+	else
+		*gid = id;
+}
+
+static void
+set_engine(const struct token *t)
+{
+	const char	*why;
+	char		 path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+
+	if (!once(S_ENGINE, t->line))
+		return;
+	/* A TCP socket has no owner, and who reaches it is root. */
+	if (strncmp(t->string, "unix://", 7) != 0)
+		value_error(t, "engine", "not unix:///path");
+	else if ((why = conf_get_path(t->string + 7, path,
+	    sizeof(path))) != NULL)
+		value_error(t, "engine", why);
+	else if ((size_t)snprintf(conf->engine, sizeof(conf->engine),
+	    "unix://%s", path) >= sizeof(conf->engine))
+		value_error(t, "engine", "too long");
+}
+
+static void
+set_flag(enum setting s, int *to, const char *what, const struct token *t)
+{
+	if (!once(s, t->line))
+		return;
+	if (strcmp(t->string, "yes") == 0)
+		*to = 1;
+	else if (strcmp(t->string, "no") == 0)
+		*to = 0;
+	else
+		value_error(t, what, "neither yes nor no");
+}
+
+static void
+set_network(enum setting s, const struct token *t)
+{
+	if (!once(s, t->line))
+		return;
+	if (strcmp(t->string, "none") != 0)
+		value_error(t, "network", "not supported by this version");
+}
+
+static void
+set_log(const struct token *t, const char *per, int line)
+{
+	uint64_t	*to;
+	uint32_t	 bit;
+
+	if (strcmp(per, "exec") == 0) {
+		to = &conf->limits.log_exec;
+		bit = 1;
+	} else if (strcmp(per, "sandbox") == 0) {
+		to = &conf->limits.log_sandbox;
+		bit = 2;
+	} else if (strcmp(per, "total") == 0) {
+		to = &conf->limits.log_total;
+		bit = 4;
+	} else {
+		error_at(line, "invalid log: per %s: neither exec nor "
+		    "sandbox", per);
+		return;
+	}
+	if (logs_seen == 0 && !once(S_LIM_LOG, t->line))
+		return;
+	if (logs_seen & bit) {
+		error_at(t->line, "log: %s given twice", per);
+		return;
+	}
+	logs_seen |= bit;
+	set_size(S_MAX, to, "log", t, 64 * 1024, SBX_MEMORY_MAX);
+}
+
+static void
+set_clients(const struct token *all, const struct token *user)
+{
+	set_count(S_LIM_CLIENTS, &conf->limits.clients, "clients", all, 1,
+	    10000);
+	if (user != NULL)
+		set_count(S_MAX, &conf->limits.clients_user, "clients",
+		    user, 1, 10000);
+	else if (conf->limits.clients_user > conf->limits.clients)
+		conf->limits.clients_user = conf->limits.clients;
+}
+
+static void
+set_uids(const struct token *min, const struct token *max)
+{
+	int	 before = errors->count;
+
+	set_count(S_UID, &conf->uid_min, "uid", min, CONF_UID_LEAST,
+	    INT32_MAX);
+	set_count(S_MAX, &conf->uid_max, "uid", max, CONF_UID_LEAST,
+	    INT32_MAX);
+	if (errors->count == before && conf->uid_min > conf->uid_max)
+		value_error(max, "uid", "below the first");
+}
+
+static void
+add_image(const struct token *t, int allow)
+{
+	if (*t->string == '\0' || strlen(t->string) > SBX_IMAGE_MAX)
+		value_error(t, "image", "empty or too long");
+	else if (conf_add_image(conf, t->string, allow) == -1)
+		value_error(t, "image", "too many patterns");
+}
+
+static void
+add_allow(const struct token *t, int group)
+{
+	const char	*why;
+	uint32_t	 id;
+
+	if (group)
+		why = conf_get_group(t->string, &id);
+	else
+		why = conf_get_user(t->string, &id);
+	if (why != NULL)
+		value_error(t, group ? "group" : "user", why);
+	else if (conf_add_allow(conf, t->string, group, id) == -1)
+		value_error(t, "allow", "too many");
+}
+
+static void
+macro_define(const struct token *name, const struct token *value)
+{
+	struct macro	*m;
+	const char	*p;
+
+	for (p = name->string; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_') {
+			value_error(name, "macro",
+			    "not of letters, digits and underscores");
+			return;
+		}
+	if (name->string[0] == '\0') {
+		value_error(name, "macro", "empty");
+		return;
+	}
+	if ((m = calloc(1, sizeof(*m))) == NULL) {
+		value_error(name, "macro", strerror(errno));
+		return;
+	}
+	m->name = name->string;
+	m->value = value->string;
+	SLIST_INSERT_HEAD(&macros, m, entry);
+}
+
+static const char *
+macro_find(const char *name)
+{
+	struct macro	*m;
+
+	SLIST_FOREACH(m, &macros, entry)
+		if (strcmp(m->name, name) == 0)
+			return (m->value);
+	return (NULL);
+}
+
+static struct source *
+source_push(const char *name, char *buf, size_t len)
+{
+	struct source	*s;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return (NULL);
+	s->name = name;
+	s->buf = buf;
+	s->len = len;
+	s->line = 1;
+	s->bol = 1;
+	s->up = src;
+	src = s;
+	return (s);
+}
+
+static void
+source_pop(void)
+{
+	struct source	*s = src;
+
+	src = s->up;
+	free(s->buf);
+	free(s);
+}
+
+/*
+ * Whoever can write the file is root to the sandboxes of everyone: it must
+ * belong to root or to us, and nobody else may write it.
+ */
+static const char *
+source_read(const char *path, char **bufp, size_t *lenp)
+{
+	static char	 why[128];
+	struct stat	 st;
+	char		*buf = NULL;
+	size_t		 len = 0;
+	ssize_t		 n;
+	int		 fd;
+
+	why[0] = '\0';
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+	    O_NONBLOCK)) == -1 || fstat(fd, &st) == -1) {
+		strlcpy(why, strerror(errno), sizeof(why));
+		goto done;
+	}
+	if (!S_ISREG(st.st_mode))
+		strlcpy(why, "not a regular file", sizeof(why));
+	else if (st.st_uid != 0 && st.st_uid != getuid())
+		snprintf(why, sizeof(why), "owned by uid %u, neither root "
+		    "nor ours", (unsigned int)st.st_uid);
+	else if (st.st_mode & (S_IWGRP | S_IWOTH))
+		snprintf(why, sizeof(why), "mode %04o: writable by others",
+		    (unsigned int)st.st_mode & 07777);
+	else if (st.st_size > CONF_FILE_MAX)
+		strlcpy(why, "too large", sizeof(why));
+	else if ((buf = malloc(CONF_FILE_MAX)) == NULL)
+		strlcpy(why, strerror(errno), sizeof(why));
+	if (why[0] != '\0')
+		goto done;
+	while (len < CONF_FILE_MAX) {
+		if ((n = read(fd, buf + len, CONF_FILE_MAX - len)) == -1) {
+			if (errno == EINTR)
+				continue;
+			strlcpy(why, strerror(errno), sizeof(why));
+			goto done;
+		}
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	if (memchr(buf, '\0', len) != NULL)
+		strlcpy(why, "contains a NUL byte", sizeof(why));
+done:
+	if (fd != -1)
+		close(fd);
+	if (why[0] != '\0') {
+		free(buf);
+		return (why);
+	}
+	*bufp = buf;
+	*lenp = len;
+	return (NULL);
+}
+
+/* The text of the file comes next, before the rest of the including one. */
+static void
+source_open(const struct token *t)
+{
+	struct source	*s;
+	const char	*why;
+	char		*buf, *name;
+	size_t		 len;
+	int		 depth = 0;
+
+	for (s = src; s != NULL; s = s->up)
+		depth++;
+	if (depth >= CONF_INCLUDE_MAX) {
+		value_error(t, "include", "too deep");
+		return;
+	}
+	if (*t->string != '/' && src != NULL) {
+		value_error(t, "include", "not an absolute path");
+		return;
+	}
+	if ((why = source_read(t->string, &buf, &len)) != NULL) {
+		if (src == NULL)
+			conf_error(errors, t->string, 0, "%s", why);
+		else
+			value_error(t, "include", why);
+		return;
+	}
+	if ((name = text_new(t->string, strlen(t->string))) == NULL ||
+	    source_push(name, buf, len) == NULL) {
+		free(buf);
+		value_error(t, "include", strerror(errno));
+	}
+}
+
+/* The next character, or -1 at the end of this source. */
+static int
+peek(void)
+{
+	if (src->pos == src->len)
+		return (-1);
+	return ((unsigned char)src->buf[src->pos]);
+}
+
+static int
+is_word(int c)
+{
+	return (c != -1 && (isalnum(c) || (ispunct(c) && c != '"' &&
+	    c != '#' && c != '$' && c != '{' && c != '}' && c != '=' &&
+	    c != ',' && c != '\\')));
+}
+
+static int
+lex_bad(const char *text)
+{
+	error_at(src->line, "%s", text);
+	last = NULL;
+	return (BAD);
+}
+
+static int
+lex_quoted(void)
+{
+	char	 buf[4096];
+	size_t	 len = 0;
+	int	 c;
+
+	src->pos++;
+	while ((c = peek()) != '"') {
+		if (c == -1 || c == '\n')
+			return (lex_bad("string without an end"));
+		src->pos++;
+		if (c == '\\' && (peek() == '"' || peek() == '\\')) {
+			c = peek();
+			src->pos++;
+		}
+		if (c < ' ' || c == 0x7f)
+			return (lex_bad("control character in a string"));
+		if (len == sizeof(buf) - 1)
+			return (lex_bad("string too long"));
+		buf[len++] = (char)c;
+	}
+	src->pos++;
+	if ((yylval.string = text_new(buf, len)) == NULL)
+		return (lex_bad(strerror(errno)));
+	last = yylval.string;
+	return (STRING);
+}
+
+static int
+lex_word(void)
+{
+	size_t	 i, start = src->pos;
+
+	while (is_word(peek()))
+		src->pos++;
+	if ((yylval.string = text_new(src->buf + start,
+	    src->pos - start)) == NULL)
+		return (lex_bad(strerror(errno)));
+	last = yylval.string;
+	for (i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+		if (strcmp(yylval.string, keywords[i].word) == 0)
+			return (keywords[i].token);
+	return (STRING);
+}
+
+/* $name is one string, whatever words and blanks its value holds. */
+static int
+lex_macro(void)
+{
+	const char	*value;
+	char		 name[64];
+	size_t		 len = 0;
+	int		 c;
+
+	src->pos++;
+	while ((c = peek()) != -1 && (isalnum(c) || c == '_')) {
+		if (len == sizeof(name) - 1)
+			return (lex_bad("macro's name too long"));
+		name[len++] = (char)c;
+		src->pos++;
+	}
+	name[len] = '\0';
+	if ((value = macro_find(name)) == NULL) {
+		error_at(src->line, "macro `%s' is not defined", name);
+		last = NULL;
+		return (BAD);
+	}
+	yylval.string = last = value;
+	return (STRING);
+}
+
+/* Blanks, comments, and newlines that a backslash takes away. */
+static void
+skip_blanks(void)
+{
+	int	 c;
+
+	while ((c = peek()) != -1) {
+		if (c == '#') {
+			while ((c = peek()) != -1 && c != '\n')
+				src->pos++;
+		} else if (c == '\\' && src->pos + 1 < src->len &&
+		    src->buf[src->pos + 1] == '\n') {
+			src->pos += 2;
+			src->line++;
+		} else if (c == ' ' || c == '\t' || c == '\r')
+			src->pos++;
+		else
+			break;
+	}
+}
+
+int
+yylex(void)
+{
+	static char	 one[2];
+	int		 c;
+
+	for (;;) {
+		if (src == NULL)
+			return (0);
+		skip_blanks();
+		if ((c = peek()) != -1)
+			break;
+		/* A last line without its newline is a line. */
+		if (!src->bol) {
+			src->bol = 1;
+			yylval.line = last_line = src->line;
+			last = "\n";
+			return ('\n');
+		}
+		source_pop();
+	}
+	yylval.line = last_line = src->line;
+	yylval.string = NULL;
+	src->bol = 0;
+	if (c == '\n') {
+		src->pos++;
+		src->line++;
+		src->bol = 1;
+		last = "\n";
+		return ('\n');
+	}
+	if (c == '"')
+		return (lex_quoted());
+	if (c == '$')
+		return (lex_macro());
+	if (is_word(c))
+		return (lex_word());
+	src->pos++;
+	one[0] = (char)c;
+	last = one;
+	if (c == '{' || c == '}' || c == '=' || c == ',')
+		return (c);
+	if (!isprint(c))
+		return (lex_bad("character that is not text"));
+	return (BAD);
+}
+
+static void
+parse_reset(void)
+{
+	struct text	*t;
+	struct macro	*m;
+
+	while (src != NULL)
+		source_pop();
+	while ((m = SLIST_FIRST(&macros)) != NULL) {
+		SLIST_REMOVE_HEAD(&macros, entry);
+		free(m);
+	}
+	while ((t = SLIST_FIRST(&texts)) != NULL) {
+		SLIST_REMOVE_HEAD(&texts, entry);
+		free(t);
+	}
+	memset(seen, 0, sizeof(seen));
+	logs_seen = 0;
+	last = NULL;
+	last_line = 0;
+}
+
+/* Where a setting was made, or its absence if it was not. */
+static void
+check_error(enum setting s, const char *text)
+{
+	conf_error(errors, seen[s].name != NULL ? seen[s].name : conf->file,
+	    seen[s].line, "%s", text);
+}
+
+/* What can be said of the settings only together. */
+static void
+check_settings(void)
+{
+	const struct conf_defaults	*d = &conf->defaults;
+	const struct conf_limits	*l = &conf->limits;
+	char				 text[256];
+
+	if (d->memory > l->memory)
+		check_error(seen[S_LIM_MEMORY].line ? S_LIM_MEMORY :
+		    S_DEF_MEMORY, "memory: default above the limit");
+	if (d->cpus > l->cpus)
+		check_error(seen[S_LIM_CPUS].line ? S_LIM_CPUS : S_DEF_CPUS,
+		    "cpus: default above the limit");
+	if (d->pids > l->pids)
+		check_error(seen[S_LIM_PIDS].line ? S_LIM_PIDS : S_DEF_PIDS,
+		    "pids: default above the limit");
+	if (l->clients_user > l->clients)
+		check_error(S_LIM_CLIENTS, "clients: more per user than of "
+		    "all");
+	if (l->log_exec > l->log_sandbox)
+		check_error(S_LIM_LOG, "log: more per exec than per sandbox");
+	if (l->log_sandbox > l->log_total)
+		check_error(S_LIM_LOG, "log: more per sandbox than in total");
+	if (conf_check_uids(conf, text, sizeof(text)) == -1)
+		check_error(S_UID, text);
+}
+
+struct config *
+conf_parse(const char *file, struct conf_errors *errs)
+{
+	struct config	*ret;
+	struct token	 t;
+	int		 before = errs->count;
+
+	if ((conf = conf_new(file)) == NULL) {
+		conf_error(errs, file, 0, "%s", strerror(errno));
+		return (NULL);
+	}
+	errors = errs;
+	memset(&t, 0, sizeof(t));
+	t.string = file;
+	source_open(&t);
+	if (src != NULL) {
+		(void)yyparse();
+		check_settings();
+	}
+	parse_reset();
+	ret = conf;
+	conf = NULL;
+	errors = NULL;
+	if (errs->count != before) {
+		conf_free(ret);
+		return (NULL);
+	}
+	return (ret);
+}

@@ -1,0 +1,203 @@
+/*
+ * Prints a configuration in the form in which it is read, every setting by
+ * name, so that what is in force can be seen, compared and read again.
+ */
+
+#include <string.h>
+
+#include "conf.h"
+#include "sandboxd.h"
+
+static void
+print_string(FILE *fp, const char *s)
+{
+	fputc('"', fp);
+	for (; *s != '\0'; s++) {
+		if (*s == '"' || *s == '\\')
+			fputc('\\', fp);
+		fputc(*s, fp);
+	}
+	fputc('"', fp);
+}
+
+static void
+print_named(FILE *fp, const char *name, const char *value)
+{
+	fprintf(fp, "%s ", name);
+	print_string(fp, value);
+}
+
+/* In the largest unit that loses nothing. */
+static void
+print_size(FILE *fp, uint64_t n)
+{
+	static const char	 units[] = "TGMK";
+	uint64_t		 step = 1ULL << 40;
+	size_t			 i;
+
+	for (i = 0; i < sizeof(units) - 1; i++, step >>= 10)
+		if (n != 0 && n % step == 0) {
+			fprintf(fp, "%llu%c", (unsigned long long)(n / step),
+			    units[i]);
+			return;
+		}
+	fprintf(fp, "%llu", (unsigned long long)n);
+}
+
+static void
+print_time(FILE *fp, uint32_t n)
+{
+	static const struct {
+		char		 unit;
+		uint32_t	 secs;
+	} units[] = { { 'd', 86400 }, { 'h', 3600 }, { 'm', 60 } };
+	size_t	 i;
+
+	for (i = 0; i < nitems(units); i++)
+		if (n != 0 && n % units[i].secs == 0) {
+			fprintf(fp, "%u%c", n / units[i].secs, units[i].unit);
+			return;
+		}
+	fprintf(fp, "%us", n);
+}
+
+static void
+print_cpus(FILE *fp, uint32_t n)
+{
+	if (n % 1000 == 0)
+		fprintf(fp, "%u", n / 1000);
+	else
+		fprintf(fp, "%u.%03u", n / 1000, n % 1000);
+}
+
+static void
+print_defaults(FILE *fp, const struct conf_defaults *d)
+{
+	fprintf(fp, "\ndefaults {\n\t");
+	print_named(fp, "image", d->image);
+	fprintf(fp, "\n\tmemory ");
+	print_size(fp, d->memory);
+	fprintf(fp, "\n\tcpus ");
+	print_cpus(fp, d->cpus);
+	fprintf(fp, "\n\tpids %u\n\tnetwork none\n\treadonly %s\n\ttmp ",
+	    d->pids, d->readonly ? "yes" : "no");
+	print_size(fp, d->tmp);
+	fprintf(fp, "\n}\n");
+}
+
+static void
+print_limits(FILE *fp, const struct conf_limits *l)
+{
+	fprintf(fp, "\nlimits {\n\tsandboxes %u\n\texecs %u\n", l->sandboxes,
+	    l->execs);
+	fprintf(fp, "\tclients %u, %u per user\n\tlog ", l->clients,
+	    l->clients_user);
+	print_size(fp, l->log_exec);
+	fprintf(fp, " per exec, ");
+	print_size(fp, l->log_sandbox);
+	fprintf(fp, " per sandbox, ");
+	print_size(fp, l->log_total);
+	fprintf(fp, " total\n\tmemory ");
+	print_size(fp, l->memory);
+	fprintf(fp, "\n\tcpus ");
+	print_cpus(fp, l->cpus);
+	fprintf(fp, "\n\tpids %u\n}\n", l->pids);
+}
+
+static void
+print_times(FILE *fp, const struct config *conf)
+{
+	const struct conf_timeouts	*t = &conf->timeouts;
+	const struct conf_retain	*r = &conf->retain;
+	const struct {
+		const char	*name;
+		uint32_t	 secs;
+	} times[] = {
+		{ "create", t->create }, { "stop", t->stop },
+		{ "delete", t->delete }, { "engine", t->engine },
+		{ "reattach", t->reattach }, { "stall", t->stall },
+	}, retains[] = {
+		{ "history", r->history },
+	};
+	size_t	 i;
+
+	fprintf(fp, "\ntimeouts {\n");
+	for (i = 0; i < nitems(times); i++) {
+		fprintf(fp, "\t%s ", times[i].name);
+		print_time(fp, times[i].secs);
+		fprintf(fp, "\n");
+	}
+	fprintf(fp, "}\n\nretain {\n");
+	for (i = 0; i < nitems(retains); i++) {
+		fprintf(fp, "\t%s ", retains[i].name);
+		print_time(fp, retains[i].secs);
+		fprintf(fp, "\n");
+	}
+	fprintf(fp, "}\n");
+}
+
+static void
+print_policy(FILE *fp, const struct config *conf)
+{
+	static const struct {
+		const char	*name;
+		uint32_t	 bit;
+	} names[] = {
+		{ "memory", UNENFORCED_MEMORY }, { "swap", UNENFORCED_SWAP },
+		{ "cpus", UNENFORCED_CPUS }, { "pids", UNENFORCED_PIDS },
+	};
+	const struct conf_image	*i;
+	size_t			 n;
+
+	fprintf(fp, "\npolicy {\n");
+	TAILQ_FOREACH(i, &conf->images, entry) {
+		fprintf(fp, "\t");
+		print_named(fp, i->allow ? "image allow" : "image deny",
+		    i->pattern);
+		fprintf(fp, "\n");
+	}
+	fprintf(fp, "\tnetwork allow none\n");
+	if (conf->user_root)
+		fprintf(fp, "\tuser root\n");
+	if (conf->unenforced != 0) {
+		fprintf(fp, "\tunenforced");
+		for (n = 0; n < nitems(names); n++)
+			if (conf->unenforced & names[n].bit)
+				fprintf(fp, " %s", names[n].name);
+		fprintf(fp, "\n");
+	}
+	fprintf(fp, "}\n");
+}
+
+void
+conf_print(FILE *fp, const struct config *conf)
+{
+	const struct conf_allow	*a;
+
+	print_named(fp, "state", conf->state);
+	fprintf(fp, "\n");
+	print_named(fp, "socket", conf->socket);
+	if (conf->socket_group[0] != '\0')
+		print_named(fp, " group", conf->socket_group);
+	fprintf(fp, "\n");
+	print_named(fp, "engine", conf->engine);
+	if (conf->engine_group[0] != '\0')
+		print_named(fp, " group", conf->engine_group);
+	fprintf(fp, "\n");
+	print_named(fp, "guest", conf->guest);
+	fprintf(fp, "\nuid %u to %u\nrestart %u per ", conf->uid_min,
+	    conf->uid_max, conf->restart_count);
+	print_time(fp, conf->restart_secs);
+	fprintf(fp, "\n");
+	print_defaults(fp, &conf->defaults);
+	print_limits(fp, &conf->limits);
+	print_policy(fp, conf);
+	print_times(fp, conf);
+	if (!TAILQ_EMPTY(&conf->allows))
+		fprintf(fp, "\n");
+	TAILQ_FOREACH(a, &conf->allows, entry) {
+		print_named(fp, a->group ? "allow group" : "allow user",
+		    a->name);
+		fprintf(fp, " all\n");
+	}
+}

@@ -1,0 +1,64 @@
+/*
+ * What each child does before it serves: who it is to be comes from the
+ * parent as its first message, then it enters its root directory, drops its
+ * privileges and confines itself.  The order of a child's main:
+ *
+ *	log_procinit("store");
+ *	proc_recv_ids(PROC_PIPE_FD, &ids);
+ *	proc_drop(&ids);
+ *	event_init();
+ *	proc_signals(store_sig_handler);
+ *	sandbox_store();
+ *	chan_init(&ch_main, PROC_PIPE_FD, "parent", store_dispatch_main);
+ *	proc_log(&ch_main);
+ *	event_dispatch();
+ *
+ * and then PIPE, CONF_BEGIN ... CONF_END come on ch_main, the child answers
+ * READY, and works from GO on.
+ */
+#ifndef PROC_H
+#define PROC_H
+
+#include <sys/types.h>
+
+#include <stdint.h>
+
+struct chan;
+
+#define PROC_GROUPS_MAX	4
+
+struct proc_ids {
+	uint32_t	 role;		/* enum role */
+	uint32_t	 uid;
+	uint32_t	 gid;
+	uint32_t	 ngroups;	/* supplementary; the broker has one */
+	uint32_t	 groups[PROC_GROUPS_MAX];
+	uint32_t	 ppid;		/* the parent; another one: it died */
+	uint32_t	 nofile;	/* RLIMIT_NOFILE */
+	int		 root;		/* open directory, -1: keeps "/" */
+};
+
+/* proc.c: what fails here is fatal. */
+int	proc_send_ids(int, const struct proc_ids *);	/* by the parent */
+void	proc_recv_ids(int, struct proc_ids *);
+void	proc_drop(const struct proc_ids *);
+/* TERM, INT and HUP reach the handler of an event; PIPE is ignored. */
+void	proc_signals(void (*)(int, short, void *));
+/* From now on log lines go to the parent as messages. */
+void	proc_log(struct chan *);
+
+/* sandbox-linux.c: after event_init(), before the first byte of a peer. */
+void	sandbox_frontend(void);
+void	sandbox_store(void);
+void	sandbox_broker(void);
+void	sandbox_runner(void);
+/* The parent's own: keeps the capabilities that it needs, by name. */
+void	sandbox_parent(void);
+/* One more for one act, until sandbox_lower(). */
+int	sandbox_raise_admin(void);
+int	sandbox_raise_fowner(void);
+int	sandbox_raise_ptrace(void);
+void	sandbox_lower(void);
+void	sandbox_rlimit(int, uint64_t);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * What each process may do, on Linux: one function per process, with a
+ * reason beside each permission.  System call filters and Landlock rules
+ * belong here and nowhere else.
+ */
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <linux/capability.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "proc.h"
+
+void
+sandbox_rlimit(int what, uint64_t value)
+{
+	struct rlimit	 rl;
+
+	rl.rlim_cur = rl.rlim_max = value;
+	if (setrlimit(what, &rl) == -1)
+		fatal("%s: setrlimit %d to %llu", __func__, what,
+		    (unsigned long long)value);
+}
+
+/* Of all children: no process, no thread, no program with more rights. */
+static void
+sandbox_common(void)
+{
+	sandbox_rlimit(RLIMIT_NPROC, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		fatal("%s: no_new_privs", __func__);
+}
+
+/* No file may grow; a sanitizer's report may go to one. */
+static void
+sandbox_nofiles(void)
+{
+#ifndef ASAN
+	sandbox_rlimit(RLIMIT_FSIZE, 0);
+#endif
+}
+
+void
+sandbox_frontend(void)
+{
+	/* Answers on descriptors that it is given; its root is empty. */
+	sandbox_nofiles();
+	sandbox_common();
+}
+
+void
+sandbox_store(void)
+{
+	/* The files of the database grow, below its root alone. */
+	sandbox_common();
+}
+
+void
+sandbox_broker(void)
+{
+	/* The Engine's socket is its one path, and it makes no file. */
+	sandbox_nofiles();
+	sandbox_common();
+}
+
+void
+sandbox_runner(void)
+{
+	/* Logs grow and sockets are made, below its root alone. */
+	sandbox_common();
+}
+
+/* In force all the time. */
+#define PARENT_CAPS							\
+	(1ULL << CAP_CHOWN |	/* gives directories to their users */	\
+	1ULL << CAP_KILL |	/* ends children, which are others' */	\
+	1ULL << CAP_SETUID |	/* children become their users */	\
+	1ULL << CAP_SETGID |						\
+	1ULL << CAP_SETPCAP |	/* and empty their bounding sets */	\
+	1ULL << CAP_SYS_CHROOT)	/* and enter their root directories */
+
+/* Raised for one act each. */
+#define PARENT_CAPS_RAISED						\
+	(1ULL << CAP_SYS_ADMIN | /* mounts the workspaces nosuid,nodev */ \
+	1ULL << CAP_SYS_PTRACE | /* reads a child's root in /proc */	\
+	1ULL << CAP_FOWNER)	/* opens a removed workspace that its	\
+				   user has closed to himself */
+
+static int
+caps_set(uint64_t effective, uint64_t permitted)
+{
+	struct __user_cap_header_struct	 hdr;
+	struct __user_cap_data_struct	 data[2];
+
+	hdr.version = _LINUX_CAPABILITY_VERSION_3;
+	hdr.pid = 0;
+	memset(data, 0, sizeof(data));
+	data[0].effective = (uint32_t)effective;
+	data[1].effective = (uint32_t)(effective >> 32);
+	data[0].permitted = (uint32_t)permitted;
+	data[1].permitted = (uint32_t)(permitted >> 32);
+	return ((int)syscall(SYS_capset, &hdr, data));
+}
+
+void
+sandbox_parent(void)
+{
+	uint64_t	 caps = PARENT_CAPS | PARENT_CAPS_RAISED;
+	int		 cap;
+
+	for (cap = 0;; cap++) {
+		if (cap < 64 && caps & (1ULL << cap))
+			continue;
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
+			if (errno == EINVAL)
+				break;
+			fatal("%s: capability %d", __func__, cap);
+		}
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1 ||
+	    caps_set(PARENT_CAPS, caps) == -1)
+		fatal("%s: capabilities (CHOWN FOWNER KILL SETGID SETPCAP "
+		    "SETUID SYS_ADMIN SYS_CHROOT SYS_PTRACE are needed)",
+		    __func__);
+	sandbox_rlimit(RLIMIT_CORE, 0);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+		fatal("%s: not dumpable", __func__);
+}
+
+static int
+sandbox_raise(uint64_t caps)
+{
+	return (caps_set(PARENT_CAPS | caps, PARENT_CAPS |
+	    PARENT_CAPS_RAISED));
+}
+
+int
+sandbox_raise_admin(void)
+{
+	return (sandbox_raise(1ULL << CAP_SYS_ADMIN));
+}
+
+int
+sandbox_raise_fowner(void)
+{
+	return (sandbox_raise(1ULL << CAP_FOWNER));
+}
+
+int
+sandbox_raise_ptrace(void)
+{
+	return (sandbox_raise(1ULL << CAP_SYS_PTRACE));
+}
+
+void
+sandbox_lower(void)
+{
+	if (sandbox_raise(0) == -1)
+		fatal("%s", __func__);
+}
