@@ -29,8 +29,8 @@
 #include "codes.h"
 #include "msg.h"
 #include "proto.h"
+#include "version.h"
 
-#define SANDBOXD_VERSION	"0.1.0"
 #define PROC_PIPE_FD		3	/* pipe to the parent, in each child */
 
 #define FRONTEND_USER		"_sandboxd"
