@@ -1,0 +1,38 @@
+#!/bin/sh
+# lint.sh: mandoc's lint on every page, cppcheck on the C, sh -n on scripts.
+# Silent and zero if all is clean.
+set -u
+cd "$(dirname "$0")/.."
+status=0
+
+for page in man/*.[1-9]; do
+	[ -f "$page" ] || continue
+	mandoc -Tlint -W warning "$page" || status=1
+done
+
+for s in tools/*.sh regress/*.sh regress/*/*.sh regress/lib/*.subr \
+    etc/init.d/* .ci/run; do
+	[ -f "$s" ] || continue
+	sh -n "$s" || status=1
+done
+
+# What is left out, and why:
+#  missingIncludeSystem, unmatchedSuppression	no help about the code
+#  unusedStructMember	fields are read by way of the messages' tables
+#  doubleFree, invalidFunctionArgBool in tests: an assignment inside ATF_REQUIRE
+#			is not seen, and a child's status may be a truth value
+# The loops of queue.h and tree.h are followed only where they are read.
+cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+    --enable=warning --library=bsd --library=gnu \
+    --library=posix -j 2 \
+    --suppress=missingIncludeSystem --suppress=unmatchedSuppression \
+    --suppress=unusedStructMember \
+    '--suppress=doubleFree:regress/*' \
+    '--suppress=invalidFunctionArgBool:regress/*' \
+    --include=/usr/include/bsd/sys/queue.h \
+    --include=/usr/include/bsd/sys/tree.h \
+    -D_GNU_SOURCE -D__linux__ -Ilib -Isandboxd -Isandboxd/guest \
+    lib sandboxd sandboxctl $(ls -d regress/*/ | grep -v obj) \
+    -i sandboxd/parse.c || status=1
+
+exit $status
