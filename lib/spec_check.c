@@ -1,0 +1,680 @@
+/* Checks of requests: grammars, ranges and totals. */
+
+#include <sys/types.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec.h"
+
+#define SHOWN	64		/* characters of a value that a text repeats */
+
+static const char lower[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+static int	 fail(struct spec_error *, enum code, const char *,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+
+static int
+fail(struct spec_error *e, enum code code, const char *field,
+    const char *fmt, ...)
+{
+	va_list	 ap;
+
+	e->code = code;
+	snprintf(e->field, sizeof(e->field), "%s", field);
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	va_end(ap);
+	return (-1);
+}
+
+/* A value as a text may repeat it: short, and nothing for a terminal. */
+static const char *
+shown(const char *s, char *buf, size_t size)
+{
+	size_t	 i;
+
+	for (i = 0; s[i] != '\0' && i < size - 4 && i < SHOWN; i++)
+		buf[i] = isprint((unsigned char)s[i]) ? s[i] : '?';
+	buf[i] = '\0';
+	if (s[i] != '\0')
+		memcpy(buf + i, "...", 4);
+	return (buf);
+}
+
+static int
+invalid(struct spec_error *e, const char *field, const char *value,
+    const char *why)
+{
+	char	 buf[SHOWN + 4];
+
+	return (fail(e, CODE_INVALID_ARGUMENT, field, "invalid %s: \"%s\": %s",
+	    field, shown(value, buf, sizeof(buf)), why));
+}
+
+static int
+all_of(const char *s, size_t len, const char *set)
+{
+	size_t	 i;
+
+	for (i = 0; i < len; i++)
+		if (s[i] == '\0' || strchr(set, s[i]) == NULL)
+			return (0);
+	return (1);
+}
+
+static int
+is_alnum(char c)
+{
+	return (isalnum((unsigned char)c) && (unsigned char)c < 0x80);
+}
+
+int
+spec_valid_id(const char *s)
+{
+	size_t	 i, len = strlen(s);
+
+	if (len < 1 || len > SBX_ID_MAX || !is_alnum(s[0]))
+		return (0);
+	for (i = 1; i < len; i++)
+		if (!is_alnum(s[i]) && s[i] != '_' && s[i] != '-')
+			return (0);
+	return (1);
+}
+
+/* Lower-case words, joined by a dot, one or two underscores, or dashes. */
+static int
+image_component(const char *s, size_t len)
+{
+	size_t	 i = 0, sep, k;
+
+	for (;;) {
+		if (i == len || !all_of(s + i, 1, lower))
+			return (0);
+		while (i < len && all_of(s + i, 1, lower))
+			i++;
+		if (i == len)
+			return (1);
+		for (sep = 0; i + sep < len &&
+		    !all_of(s + i + sep, 1, lower); sep++)
+			;
+		if (s[i] == '.')
+			k = 1;
+		else if (s[i] == '_')
+			k = sep == 2 && s[i + 1] == '_' ? 2 : 1;
+		else {
+			for (k = 0; k < sep && s[i + k] == '-'; k++)
+				;
+		}
+		if (k == 0 || k != sep)
+			return (0);
+		i += sep;
+	}
+}
+
+/* host[:port]; what makes a first component a host is in image_name(). */
+static int
+image_host(const char *s, size_t len)
+{
+	const char	*colon;
+	size_t		 hlen = len, i;
+
+	if ((colon = memchr(s, ':', len)) != NULL) {
+		hlen = colon - s;
+		if (len - hlen < 2 || len - hlen > 6 ||
+		    !all_of(colon + 1, len - hlen - 1, "0123456789"))
+			return (0);
+	}
+	if (hlen == 0 || !is_alnum(s[0]) || !is_alnum(s[hlen - 1]))
+		return (0);
+	for (i = 0; i < hlen; i++)
+		if (!is_alnum(s[i]) && s[i] != '-' &&
+		    (s[i] != '.' || s[i + 1] == '.'))
+			return (0);
+	return (1);
+}
+
+static int
+image_name(const char *s, size_t len)
+{
+	const char	*slash;
+	size_t		 part;
+	int		 first = 1;
+
+	for (;;) {
+		slash = memchr(s, '/', len);
+		part = slash == NULL ? len : (size_t)(slash - s);
+		if (first && slash != NULL &&
+		    (memchr(s, '.', part) != NULL ||
+		    memchr(s, ':', part) != NULL ||
+		    (part == 9 && memcmp(s, "localhost", 9) == 0))) {
+			if (!image_host(s, part))
+				return (0);
+		} else if (!image_component(s, part))
+			return (0);
+		if (slash == NULL)
+			return (1);
+		s += part + 1;
+		len -= part + 1;
+		first = 0;
+	}
+}
+
+int
+spec_valid_image(const char *s)
+{
+	const char	*at, *tag, *slash;
+	size_t		 len = strlen(s), i;
+
+	if (len < 1 || len > SBX_IMAGE_MAX)
+		return (0);
+	if ((at = strchr(s, '@')) != NULL) {
+		if (strncmp(at + 1, "sha256:", 7) != 0 ||
+		    strlen(at + 8) != 64 ||
+		    !all_of(at + 8, 64, "0123456789abcdef"))
+			return (0);
+		len = at - s;
+	}
+	/* A colon before the last slash belongs to a host's port. */
+	slash = memrchr(s, '/', len);
+	tag = memrchr(s, ':', len);
+	if (tag != NULL && (slash == NULL || tag > slash)) {
+		for (i = tag - s + 1; i < len; i++)
+			if (!is_alnum(s[i]) && s[i] != '_' &&
+			    ((s[i] != '.' && s[i] != '-') || s + i == tag + 1))
+				return (0);
+		i = len - (tag - s + 1);
+		if (i < 1 || i > 128)
+			return (0);
+		len = tag - s;
+	}
+	return (image_name(s, len));
+}
+
+int
+spec_valid_label_key(const char *s)
+{
+	size_t	 i, len = strlen(s);
+
+	if (len < 1 || len > SBX_LABEL_KEY_MAX || !is_alnum(s[0]) ||
+	    !is_alnum(s[len - 1]))
+		return (0);
+	for (i = 0; i < len; i++)
+		if (!is_alnum(s[i]) && strchr("._/-", s[i]) == NULL)
+			return (0);
+	return (1);
+}
+
+/* Well-formed UTF-8, shortest forms only, no surrogates. */
+static int
+valid_utf8(const char *str)
+{
+	const unsigned char	*s = (const unsigned char *)str;
+	uint32_t		 c, min;
+	int			 n;
+
+	while (*s != '\0') {
+		if (*s < 0x80) {
+			s++;
+			continue;
+		}
+		if (*s >= 0xc2 && *s <= 0xdf) {
+			n = 1;
+			min = 0x80;
+			c = *s & 0x1f;
+		} else if (*s >= 0xe0 && *s <= 0xef) {
+			n = 2;
+			min = 0x800;
+			c = *s & 0x0f;
+		} else if (*s >= 0xf0 && *s <= 0xf4) {
+			n = 3;
+			min = 0x10000;
+			c = *s & 0x07;
+		} else
+			return (0);
+		for (s++; n > 0; n--, s++) {
+			if ((*s & 0xc0) != 0x80)
+				return (0);
+			c = c << 6 | (*s & 0x3f);
+		}
+		if (c < min || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+			return (0);
+	}
+	return (1);
+}
+
+static int
+has_control(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return (1);
+	return (0);
+}
+
+int
+spec_valid_label_value(const char *s)
+{
+	return (strlen(s) <= SBX_LABEL_VALUE_MAX && !has_control(s) &&
+	    valid_utf8(s));
+}
+
+int
+spec_valid_env_name(const char *s)
+{
+	size_t	 i;
+
+	if (s[0] != '_' && (!is_alnum(s[0]) || isdigit((unsigned char)s[0])))
+		return (0);
+	for (i = 1; s[i] != '\0'; i++)
+		if (!is_alnum(s[i]) && s[i] != '_' && s[i] != '.' &&
+		    s[i] != '-')
+			return (0);
+	return (1);
+}
+
+int
+spec_valid_dir(const char *s)
+{
+	const char	*p;
+
+	if (s[0] != '/' || strlen(s) > SBX_DIR_MAX || has_control(s))
+		return (0);
+	for (p = s; (p = strstr(p, "/..")) != NULL; p += 3)
+		if (p[3] == '/' || p[3] == '\0')
+			return (0);
+	return (1);
+}
+
+int
+spec_valid_state(const char *s)
+{
+	static const char *const	 states[] = {
+		"pending", "ready", "pausing", "paused", "stopping",
+		"stopped", "resuming", "deleting", "deleted", "failed"
+	};
+	size_t				 i;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (strcmp(s, states[i]) == 0)
+			return (1);
+	return (0);
+}
+
+/* A decimal number without sign, blank or leading zero: 0, or -1. */
+static int
+decimal(const char *s, size_t len, uint64_t max, uint64_t *v)
+{
+	size_t	 i;
+
+	if (len < 1 || len > 20 || (s[0] == '0' && len > 1))
+		return (-1);
+	*v = 0;
+	for (i = 0; i < len; i++) {
+		if (s[i] < '0' || s[i] > '9')
+			return (-1);
+		if (*v > (max - (s[i] - '0')) / 10)
+			return (-1);
+		*v = *v * 10 + (s[i] - '0');
+	}
+	return (0);
+}
+
+int64_t
+spec_user(const char *s)
+{
+	uint64_t	 v;
+
+	if (*s == '\0')
+		return (SPEC_USER_DEFAULT);
+	if (strcmp(s, "root") == 0)
+		return (0);
+	/* The last number means "none" to the kernel. */
+	if (decimal(s, strlen(s), UINT32_MAX - 1, &v) == -1)
+		return (-1);
+	return (v);
+}
+
+int
+spec_parse_ref(const char *s, struct spec_ref *ref)
+{
+	const char	*slash, *dot;
+	uint64_t	 v;
+	size_t		 len;
+
+	ref->owner = -1;
+	ref->number = 0;
+	if ((slash = strchr(s, '/')) != NULL) {
+		if (decimal(s, slash - s, UINT32_MAX - 1, &v) == -1)
+			return (-1);
+		ref->owner = v;
+		s = slash + 1;
+	}
+	len = strlen(s);
+	if ((dot = strchr(s, '.')) != NULL) {
+		len = dot - s;
+		if (decimal(dot + 1, strlen(dot + 1), UINT64_MAX, &v) == -1 ||
+		    v == 0)
+			return (-1);
+		ref->number = v;
+	}
+	if (len > SBX_ID_MAX)
+		return (-1);
+	memcpy(ref->id, s, len);
+	ref->id[len] = '\0';
+	return (spec_valid_id(ref->id) ? 0 : -1);
+}
+
+static int
+check_range(uint64_t v, uint64_t min, uint64_t max, const char *field,
+    struct spec_error *e)
+{
+	if (v == 0 || (v >= min && v <= max))
+		return (0);
+	return (fail(e, v < min ? CODE_INVALID_ARGUMENT : CODE_LIMIT_EXCEEDED,
+	    field, "invalid %s: %llu: must be %llu to %llu", field,
+	    (unsigned long long)v, (unsigned long long)min,
+	    (unsigned long long)max));
+}
+
+static int
+check_user(const char *user, struct spec_error *e)
+{
+	if (spec_user(user) == -1)
+		return (invalid(e, "user", user,
+		    "must be \"root\" or a number"));
+	return (0);
+}
+
+static int
+check_box(const char *s, const char *field, struct spec_error *e)
+{
+	struct spec_ref	 ref;
+
+	if (spec_parse_ref(s, &ref) == -1 || ref.number != 0)
+		return (invalid(e, field, s, "must be id or uid/id"));
+	return (0);
+}
+
+static int
+check_exec_ref(const char *s, struct spec_error *e)
+{
+	struct spec_ref	 ref;
+
+	if (spec_parse_ref(s, &ref) == -1 || ref.number == 0)
+		return (invalid(e, "exec", s,
+		    "must be id.number or uid/id.number"));
+	return (0);
+}
+
+static int
+check_labels(const struct kvv *labels, struct spec_error *e)
+{
+	size_t	 i;
+
+	for (i = 0; i < labels->n; i++) {
+		if (!spec_valid_label_key(labels->v[i].k))
+			return (invalid(e, "labels", labels->v[i].k,
+			    "a key is 1 to 63 letters, digits, dots, dashes, "
+			    "underscores and slashes, a letter or digit at "
+			    "both ends"));
+		if (!spec_valid_label_value(labels->v[i].v))
+			return (invalid(e, "labels", labels->v[i].k,
+			    "a value is at most 255 bytes of UTF-8 without "
+			    "control characters"));
+	}
+	return (0);
+}
+
+/* Names, and adds to *bytes what the variables have as strings. */
+static int
+check_env(const struct kvv *env, size_t *bytes, struct spec_error *e)
+{
+	size_t	 i, len;
+
+	for (i = 0; i < env->n; i++) {
+		if (!spec_valid_env_name(env->v[i].k))
+			return (invalid(e, "env", env->v[i].k,
+			    "a name is a letter or underscore, then letters, "
+			    "digits, underscores, dots and dashes"));
+		len = strlen(env->v[i].k) + 1 + strlen(env->v[i].v);
+		if (len > EXEC_ARG_MAX)
+			return (fail(e, CODE_LIMIT_EXCEEDED, "env",
+			    "variable of %zu bytes: the limit is %d", len,
+			    EXEC_ARG_MAX));
+		*bytes += len;
+	}
+	return (0);
+}
+
+static int
+check_bytes(size_t bytes, const char *field, struct spec_error *e)
+{
+	if (bytes > EXEC_BYTES_MAX)
+		return (fail(e, CODE_LIMIT_EXCEEDED, field,
+		    "command, environment and directory of %zu bytes: the "
+		    "limit is %d", bytes, EXEC_BYTES_MAX));
+	return (0);
+}
+
+static int
+check_create(const void *msg, struct spec_error *e)
+{
+	const struct proto_create	*c = msg;
+	const char			*dir;
+	size_t				 i, bytes = 0;
+
+	dir = c->workdir == NULL ? "" : c->workdir;
+	if (*c->id != '\0' && !spec_valid_id(c->id))
+		return (invalid(e, "id", c->id, "must be 1 to 64 letters, "
+		    "digits, dashes and underscores, a letter or digit first"));
+	if (has_control(c->key) || !valid_utf8(c->key))
+		return (invalid(e, "key", c->key,
+		    "must be printable characters"));
+	if (*c->image != '\0' && !spec_valid_image(c->image))
+		return (invalid(e, "image", c->image,
+		    "must be [host/]name[:tag]"));
+	if (check_labels(&c->labels, e) == -1 ||
+	    check_env(&c->env, &bytes, e) == -1 ||
+	    check_bytes(bytes, "env", e) == -1)
+		return (-1);
+	/* These travel to the Engine, which takes UTF-8 alone. */
+	for (i = 0; i < c->env.n; i++)
+		if (!valid_utf8(c->env.v[i].v))
+			return (invalid(e, "env", c->env.v[i].k,
+			    "the value is not UTF-8"));
+	if (*dir != '\0' && (!spec_valid_dir(dir) || !valid_utf8(dir)))
+		return (invalid(e, "workdir", dir, "must be an absolute path "
+		    "of at most 4095 bytes without \"..\""));
+	if (check_range(c->memory, SBX_MEMORY_MIN, SBX_MEMORY_MAX, "memory",
+	    e) == -1 ||
+	    check_range(c->mcpus, SBX_MCPUS_MIN, SBX_MCPUS_MAX, "mcpus",
+	    e) == -1 ||
+	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids", e) == -1)
+		return (-1);
+	return (check_user(c->user, e));
+}
+
+static int
+check_exec(const void *msg, struct spec_error *e)
+{
+	const struct proto_exec	*x = msg;
+	const char		*dir;
+	size_t			 i, len, bytes;
+
+	dir = x->dir == NULL ? "" : x->dir;
+	if (check_box(x->sandbox, "sandbox", e) == -1)
+		return (-1);
+	if (x->argv.n == 0 || *x->argv.v[0] == '\0')
+		return (fail(e, CODE_INVALID_ARGUMENT, "argv",
+		    "invalid argv: no command"));
+	if (x->argv.n + x->env.n > EXEC_ENTRIES_MAX)
+		return (fail(e, CODE_LIMIT_EXCEEDED, "argv",
+		    "arguments and variables: %zu: the limit is %d",
+		    x->argv.n + x->env.n, EXEC_ENTRIES_MAX));
+	bytes = strlen(dir);
+	for (i = 0; i < x->argv.n; i++) {
+		if ((len = strlen(x->argv.v[i])) > EXEC_ARG_MAX)
+			return (fail(e, CODE_LIMIT_EXCEEDED, "argv",
+			    "argument of %zu bytes: the limit is %d", len,
+			    EXEC_ARG_MAX));
+		bytes += len;
+	}
+	if (check_env(&x->env, &bytes, e) == -1 ||
+	    check_bytes(bytes, "argv", e) == -1)
+		return (-1);
+	if (*dir != '\0' && (*dir != '/' || strlen(dir) > SBX_DIR_MAX))
+		return (invalid(e, "dir", dir,
+		    "must be an absolute path of at most 4095 bytes"));
+	return (check_user(x->user, e));
+}
+
+static int
+check_list(const void *msg, struct spec_error *e)
+{
+	const struct proto_list	*l = msg;
+
+	if (*l->state != '\0' && !spec_valid_state(l->state))
+		return (invalid(e, "state", l->state,
+		    "is no state of a sandbox"));
+	return (check_labels(&l->labels, e));
+}
+
+static int
+check_ref(const void *msg, struct spec_error *e)
+{
+	return (check_box(((const struct proto_ref *)msg)->id, "id", e));
+}
+
+static int
+check_hello(const void *msg, struct spec_error *e)
+{
+	const struct proto_hello	*h = msg;
+
+	if (h->version != PROTO_VERSION)
+		return (fail(e, CODE_UNSUPPORTED, "version",
+		    "protocol version %u: this daemon speaks %d", h->version,
+		    PROTO_VERSION));
+	return (0);
+}
+
+static int
+check_outputs(const struct proto_attach *a, uint32_t allowed,
+    struct spec_error *e)
+{
+	if ((a->streams & ~allowed) != 0 || a->streams == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "streams",
+		    "invalid streams: %u: must be bits of %u", a->streams,
+		    allowed));
+	return (check_exec_ref(a->exec, e));
+}
+
+static int
+check_attach(const void *msg, struct spec_error *e)
+{
+	return (check_outputs(msg, 7, e));
+}
+
+static int
+check_logs(const void *msg, struct spec_error *e)
+{
+	return (check_outputs(msg, 6, e));
+}
+
+static int
+check_input_end(const void *msg, struct spec_error *e)
+{
+	return (check_exec_ref(((const struct proto_input_end *)msg)->exec,
+	    e));
+}
+
+static int
+check_ps(const void *msg, struct spec_error *e)
+{
+	const struct proto_ps	*p = msg;
+
+	if (p->sandbox == NULL || *p->sandbox == '\0')
+		return (0);
+	return (check_box(p->sandbox, "sandbox", e));
+}
+
+static int
+check_wait(const void *msg, struct spec_error *e)
+{
+	return (check_exec_ref(((const struct proto_wait *)msg)->exec, e));
+}
+
+static int
+check_kill(const void *msg, struct spec_error *e)
+{
+	return (check_exec_ref(((const struct proto_kill *)msg)->exec, e));
+}
+
+static int
+check_events(const void *msg, struct spec_error *e)
+{
+	const struct proto_events	*v = msg;
+
+	if (v->sandbox == NULL || *v->sandbox == '\0')
+		return (0);
+	return (check_box(v->sandbox, "sandbox", e));
+}
+
+static int
+check_credit(const void *msg, struct spec_error *e)
+{
+	if (((const struct proto_credit *)msg)->n == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "n",
+		    "invalid n: 0: must be at least 1"));
+	return (0);
+}
+
+static int
+check_image_import(const void *msg, struct spec_error *e)
+{
+	const struct proto_image_import	*i = msg;
+
+	if (!spec_valid_image(i->name) || strchr(i->name, '@') != NULL)
+		return (invalid(e, "name", i->name,
+		    "must be [host/]name[:tag]"));
+	return (0);
+}
+
+int
+spec_check(uint32_t type, const void *msg, struct spec_error *e)
+{
+	static int	(*const checks[PROTO_HELLO_OK])(const void *,
+			    struct spec_error *) = {
+		[PROTO_HELLO] = check_hello,
+		[PROTO_CREATE] = check_create,
+		[PROTO_LIST] = check_list,
+		[PROTO_SHOW] = check_ref,
+		[PROTO_STOP] = check_ref,
+		[PROTO_RESUME] = check_ref,
+		[PROTO_DELETE] = check_ref,
+		[PROTO_EXEC] = check_exec,
+		[PROTO_ATTACH] = check_attach,
+		[PROTO_INPUT_END] = check_input_end,
+		[PROTO_PS] = check_ps,
+		[PROTO_LOGS] = check_logs,
+		[PROTO_WAIT] = check_wait,
+		[PROTO_KILL] = check_kill,
+		[PROTO_EVENTS] = check_events,
+		[PROTO_CREDIT] = check_credit,
+		[PROTO_IMAGE_IMPORT] = check_image_import,
+	};
+
+	memset(e, 0, sizeof(*e));
+	if (type < PROTO_HELLO_OK && checks[type] != NULL)
+		return (checks[type](msg, e));
+	/* What has no fields has nothing to check. */
+	if (type == PROTO_PING || type == PROTO_STATUS ||
+	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY)
+		return (0);
+	return (fail(e, CODE_UNSUPPORTED, "", "no request of type %u", type));
+}
