@@ -1,0 +1,38 @@
+/* What the files of libsandbox share; no program includes this. */
+#ifndef SANDBOX_INT_H
+#define SANDBOX_INT_H
+
+#include <sys/queue.h>
+
+#include "imsg.h"
+#include "libsandbox.h"
+
+/* An answer that came while another was waited for. */
+struct held {
+	TAILQ_ENTRY(held)	 entry;
+	struct sandbox_answer	 a;
+};
+
+struct sandbox {
+	int			 fd;	/* non-blocking; -1: lost */
+	struct imsgbuf		 ibuf;
+	char			*path;
+	char			 client[sizeof(((struct proto_hello *)0)->client)];
+	uint32_t		 nextreq;
+	struct proto_hello_ok	 hello;
+	struct sandbox_error	 err;
+	TAILQ_HEAD(, held)	 held;
+};
+
+int	 sandbox_fail(struct sandbox *, enum code, const char *, ...)
+	    __attribute__((__format__(printf, 3, 4)));
+/* The same, and the connection is closed. */
+int	 sandbox_lost(struct sandbox *, enum code, const char *, ...)
+	    __attribute__((__format__(printf, 3, 4)));
+/* Next answer to one request; the others' are held. */
+int	 sandbox_recv_req(struct sandbox *, uint32_t, struct sandbox_answer *,
+	    int);
+/* write(2) to a pipe without SIGPIPE: EPIPE alone tells of its end. */
+ssize_t	 sandbox_write(int, const void *, size_t);
+
+#endif
