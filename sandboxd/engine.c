@@ -81,8 +81,7 @@ struct engine_sock {
 	struct event	 ev;
 };
 
-/* Tests make every deadline shorter than this. */
-long			 engine_deadline_max = MS(3600);
+long			 engine_deadline_max = MS(60);
 
 static TAILQ_HEAD(, engine_call) engine_calls =
     TAILQ_HEAD_INITIALIZER(engine_calls);

@@ -71,6 +71,9 @@ void	 engine_cancel(struct engine_call *);
 int	 engine_name_ok(const char *);
 int	 engine_image_ok(const char *);
 
+/* No deadline is longer than this, in milliseconds. */
+extern long	 engine_deadline_max;
+
 /* engine_json.c */
 struct engine_bound {
 	size_t	 size;		/* bytes */

@@ -145,9 +145,6 @@ policy_refuse_text(const struct msg_box_create *req, struct policy_error *e)
 	    strspn(req->nonce, "0123456789abcdef") != strlen(req->nonce))
 		return (policy_fail(e, CODE_INTERNAL, "",
 		    "invalid operation"));
-	if (!engine_image_ok(req->image))
-		return (policy_fail(e, CODE_INVALID_ARGUMENT, "image",
-		    "invalid image name"));
 	for (i = 0; i < req->env.n; i++) {
 		k = req->env.v[i].k;
 		if (k[0] == '\0' || strchr(k, '=') != NULL ||
@@ -211,9 +208,6 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 	    policy_refuse_limit("pids", req->pids, SBX_PIDS_MIN,
 	    p->conf.max_pids, e) == -1)
 		return (-1);
-	if (!policy_image_allowed(&p->conf, p->rules, p->nrules, req->image))
-		return (policy_fail(e, CODE_POLICY_DENIED, "image",
-		    "image not allowed: %.200s", req->image));
 	bad = p->missing & ~p->conf.unenforced;
 	for (i = 0; i < POLICY_NLIMITS; i++)
 		if (bad & policy_limits[i].bit)
@@ -221,6 +215,20 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 			    policy_limits[i].name,
 			    "limit not enforceable: %s",
 			    policy_limits[i].name));
+	return (0);
+}
+
+int
+policy_refuse_image(const struct policy *p, const char *image,
+    struct policy_error *e)
+{
+	memset(e, 0, sizeof(*e));
+	if (!engine_image_ok(image))
+		return (policy_fail(e, CODE_INVALID_ARGUMENT, "image",
+		    "invalid image name"));
+	if (!policy_image_allowed(&p->conf, p->rules, p->nrules, image))
+		return (policy_fail(e, CODE_POLICY_DENIED, "image",
+		    "image not allowed: %.200s", image));
 	return (0);
 }
 

@@ -51,6 +51,8 @@ int	 policy_image_allowed(const struct msg_conf *,
 /* 0, or -1 with the error. */
 int	 policy_refuse(const struct policy *, const struct msg_box_create *,
 	    struct policy_error *);
+int	 policy_refuse_image(const struct policy *, const char *,
+	    struct policy_error *);
 /* Takes what /info says and the architecture that /version says. */
 int	 policy_engine(struct policy *, const char *, const json_t *,
 	    char *, size_t);
@@ -87,6 +89,7 @@ int	 policy_ours(const struct policy *, const json_t *, uint64_t);
 
 /* The profile's word for an architecture, NULL if there is no profile. */
 const char	*seccomp_arch(const char *);
+const char	*seccomp_engine(const char *);	/* and back */
 char		*seccomp_profile(const char *);
 
 #endif /* POLICY_H */

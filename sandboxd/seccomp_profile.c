@@ -124,6 +124,17 @@ seccomp_arch(const char *engine)
 	return (NULL);
 }
 
+const char *
+seccomp_engine(const char *arch)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(seccomp_archs) / sizeof(seccomp_archs[0]); i++)
+		if (strcmp(seccomp_archs[i].arch, arch) == 0)
+			return (seccomp_archs[i].engine);
+	return (NULL);
+}
+
 static json_t *
 seccomp_allow_arg(const char *name, json_int_t value)
 {
