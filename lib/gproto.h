@@ -66,7 +66,7 @@
 #define GP_MAX_STRINGS		(192 * 1024 + GP_MAX_ENTRIES + 1)
 #define GP_MAX_VERSTR		63
 #define GP_MAX_EXECS		1024	/* in the guest's table */
-#define GP_MAX_MS		(UINT32_MAX / 2)	/* timeout, grace */
+#define GP_MAX_MS		2592000000U	/* 30 days: timeout, grace */
 
 /* The largest frames, header included: the receiver's buffer. */
 #define GP_MAX_FROM_GUEST	(GP_HDRLEN + 16 + GP_MAX_DATA)

@@ -1,0 +1,179 @@
+/*
+ * Ending execs: TERM, the grace, KILL until nothing is left, one pass in a
+ * turn of the loop so that a fork bomb does not keep the others waiting.
+ */
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "guest.h"
+
+#define WAIT_MIN	MSEC
+#define WAIT_MAX	(100 * MSEC)
+
+static void
+kill_hard(struct exec *e)
+{
+	e->kill = KILL_KILL;
+	e->kill_at = g.now;
+	e->kill_limit = g.now + KILL_LIMIT;
+	e->kill_pass = 0;
+	e->kill_wait = 0;
+}
+
+/*
+ * Ends all that e has.  The kind is what is told of it if its first process
+ * still runs; 0 leaves it to the status.
+ */
+void
+kill_begin(struct exec *e, uint32_t kind, uint32_t grace)
+{
+	uint64_t	 hash, at = g.now + grace * MSEC;
+
+	if (e->gone)
+		return;
+	if (!e->done && e->kind == 0)
+		e->kind = kind;
+	if (e->kill == KILL_KILL)
+		return;
+	if (grace == 0) {
+		kill_hard(e);
+		return;
+	}
+	if (e->kill == KILL_TERM) {
+		if (at < e->kill_at)
+			e->kill_at = at;
+		return;
+	}
+	fault("guest.term.before");
+	e->kill = KILL_TERM;
+	e->kill_at = at;
+	tree_signal(e, SIGTERM, 0, &hash);
+}
+
+/* Whether its end waits for the end of its tree. */
+int
+kill_waits(const struct exec *e)
+{
+	if (e->gone || e->kill == KILL_NONE)
+		return (0);
+	return (e->kill == KILL_TERM || g.now < e->kill_limit);
+}
+
+static void
+kill_pass(struct exec *e)
+{
+	uint64_t	 hash;
+	int		 found;
+
+	found = tree_signal(e, SIGKILL, e->kill_pass++, &hash);
+	fault("guest.kill.after");
+	if (found == 0 && e->reaper == -1 && e->done) {
+		/* Without a reaper nobody else can tell. */
+		e->gone = 1;
+		e->kill_at = g.now + WAIT_MAX;
+		exec_poll(e);
+		return;
+	}
+	/* New faces: go on at once.  The same ones are dying: let them. */
+	if (found != 0 && hash != e->kill_hash)
+		e->kill_wait = 0;
+	else if (e->kill_wait == 0)
+		e->kill_wait = WAIT_MIN;
+	else if ((e->kill_wait *= 2) > WAIT_MAX)
+		e->kill_wait = WAIT_MAX;
+	e->kill_hash = hash;
+	e->kill_at = g.now + e->kill_wait;
+	if (g.now >= e->kill_limit)
+		exec_poll(e);
+}
+
+static uint64_t
+sooner(uint64_t a, uint64_t b)
+{
+	return (a == 0 || b < a ? b : a);
+}
+
+/* Does what is due, returns when something is next, 0 for never. */
+uint64_t
+kill_timers(void)
+{
+	struct exec	*e, *next;
+	uint64_t	 at = 0;
+
+	for (e = TAILQ_FIRST(&g.execs); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		if (e->done || e->kill != KILL_NONE)
+			e->deadline = 0;
+		if (e->deadline != 0 && g.now >= e->deadline)
+			kill_begin(e, GP_TIMED_OUT, e->grace);
+		else if (e->deadline != 0)
+			at = sooner(at, e->deadline);
+		if (e->gone || e->kill == KILL_NONE)
+			continue;
+		if (e->kill == KILL_TERM && g.now >= e->kill_at)
+			kill_hard(e);
+		if (e->kill == KILL_KILL && g.now >= e->kill_at)
+			kill_pass(e);
+		if (!e->gone)
+			at = sooner(at, e->kill_at);
+	}
+	return (at);
+}
+
+static void
+kill_first(const struct exec *e, int signo)
+{
+	tree_signal_one(e->pid, e->reaper == -1 ? getpid() : e->reaper, signo);
+}
+
+/*
+ * A signal of the user's: to the first process alone while it runs, unless
+ * the tree was asked for.  KILL is for all, and repeated.
+ */
+void
+kill_signal(struct exec *e, uint32_t signo, uint32_t flags)
+{
+	uint64_t	 hash;
+
+	if (e->gone)
+		return;
+	if (signo == SIGKILL)
+		kill_begin(e, 0, 0);
+	else if (e->state == EX_STARTING)
+		e->signals |= 1ULL << (signo - 1);
+	else if ((flags & GP_SIGNAL_TREE) != 0 || e->done)
+		tree_signal(e, signo, 0, &hash);
+	else
+		kill_first(e, signo);
+}
+
+/* What came while it was not yet there. */
+void
+kill_started(struct exec *e)
+{
+	uint64_t	 hash;
+	int		 s;
+
+	for (s = 1; s <= SIGNALS; s++)
+		if ((e->signals & 1ULL << (s - 1)) != 0)
+			kill_first(e, s);
+	e->signals = 0;
+	if (e->kill == KILL_TERM)
+		tree_signal(e, SIGTERM, 0, &hash);
+	else if (e->kill == KILL_KILL)
+		e->kill_at = g.now;
+}
+
+/* STOP. */
+void
+kill_all(uint32_t grace)
+{
+	struct exec	*e, *next;
+
+	for (e = TAILQ_FIRST(&g.execs); e != NULL; e = next) {
+		next = TAILQ_NEXT(e, entry);
+		kill_begin(e, GP_CANCELLED, grace);
+	}
+}
