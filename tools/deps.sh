@@ -6,7 +6,8 @@ set -eu
 PACKAGES="gcc libc6-dev make bison pkg-config musl-tools
 	libbsd-dev libevent-dev libmsgpack-dev libjansson-dev libmd-dev
 	libcurl4-openssl-dev libarchive-dev libdb5.3-dev
-	kyua atf-sh libatf-dev clang libclang-rt-14-dev mandoc cppcheck busybox-static
+	kyua atf-sh libatf-dev clang libclang-rt-14-dev mandoc cppcheck
+	bmake busybox-static
 	procps util-linux mount passwd"
 
 # The Engine and its program are one package here and two in other releases.
@@ -29,6 +30,11 @@ echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 # Another apt may be at work: wait for it.
 apt="apt-get -qq -o DPkg::Lock::Timeout=600"
-$apt update </dev/null
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 # shellcheck disable=SC2086
-$apt install -y --no-install-recommends $missing </dev/null
+if ! { $apt update && $apt install -y --no-install-recommends $missing; } \
+    </dev/null >"$log" 2>&1; then
+	cat "$log" >&2
+	exit 1
+fi
