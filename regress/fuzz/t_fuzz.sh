@@ -49,7 +49,7 @@ fuzz()
 	[ "${runs:-0}" -gt 100 ] || atf_fail "only ${runs:-0} inputs"
 }
 
-TARGETS="f_msg f_imsg"
+TARGETS="f_msg f_imsg f_spec"
 
 for t in $TARGETS; do
 	target "$t"
