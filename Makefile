@@ -50,8 +50,8 @@ demo:
 	@MAKE="${MAKE}" sh tools/demo.sh
 
 bench: deps
-	@${MAKE} users all
-	@sh regress/bench/bench.sh
+	@${MAKE} -j2 users all
+	@RUN=regress/bench/bench.sh sh regress/run.sh bench
 
 lint: config
 	@sh tools/lint.sh

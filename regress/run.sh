@@ -229,6 +229,13 @@ chmod -R u=rwX,go=rX "$scratch/tests"
 sh regress/engine/engine.sh start "$engine"
 export SBX_TOP SBX_SCRATCH SBX_BIN SBX_FAULTBIN SBX_ENGINE SLOW SOAK TMPDIR
 
+# Something else that needs what a run has: the benchmark.
+if [ -n "${RUN:-}" ]; then
+	status=0
+	sh "$RUN" || status=$?
+	exit "$status"
+fi
+
 results=$scratch/results.db
 set +e
 kyua -c none -v parallelism="$jobs" test -k "$root" -r "$results" "$@" \
