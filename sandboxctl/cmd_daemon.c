@@ -1,0 +1,99 @@
+/*
+ * cmd_daemon.c: commands about the daemon: ping, reload, status, version.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sandboxctl.h"
+#include "version.h"
+
+#define PROCS_MAX	16
+
+static uint64_t
+now_ns(clockid_t clock)
+{
+	struct timespec	 ts;
+
+	if (clock_gettime(clock, &ts) == -1)
+		return (0);
+	return ((uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+}
+
+int
+cmd_ping(struct ctl *ctl)
+{
+	uint64_t	 t = now_ns(CLOCK_MONOTONIC);
+
+	if (sandbox_ping(ctl->conn) == -1)
+		return (ctl_error(ctl));
+	t = now_ns(CLOCK_MONOTONIC) - t;
+	if (ctl->json)
+		json_ping(stdout, t);
+	else
+		printf("answer after %llu us\n",
+		    (unsigned long long)t / 1000);
+	return (0);
+}
+
+int
+cmd_reload(struct ctl *ctl)
+{
+	if (sandbox_reload(ctl->conn) == -1)
+		return (ctl_error(ctl));
+	return (0);
+}
+
+struct procs {
+	struct proto_proc	 v[PROCS_MAX];
+	size_t			 n;
+};
+
+static int
+status_proc(struct sandbox_answer *a, void *arg)
+{
+	struct procs	*procs = arg;
+
+	if (a->type == PROTO_PROC && procs->n < PROCS_MAX)
+		procs->v[procs->n++] = a->u.proc;
+	return (0);
+}
+
+int
+cmd_status(struct ctl *ctl)
+{
+	struct proto_status_info	 info;
+	struct procs			 procs;
+
+	memset(&procs, 0, sizeof(procs));
+	memset(&info, 0, sizeof(info));
+	if (sandbox_status(ctl->conn, status_proc, &procs, &info) == -1)
+		return (ctl_error(ctl));
+	if (ctl->json)
+		json_status(stdout, &info, procs.v, procs.n);
+	else
+		out_status(stdout, &info, procs.v, procs.n,
+		    now_ns(CLOCK_REALTIME));
+	return (0);
+}
+
+/* Our own is told also when there is no daemon to tell its. */
+int
+cmd_version(struct ctl *ctl)
+{
+	const struct proto_hello_ok	*h;
+	int				 status;
+
+	if (!ctl->json)
+		printf("sandboxctl %s\n", SANDBOXD_VERSION);
+	status = ctl_open(ctl);
+	h = status == 0 ? sandbox_hello(ctl->conn) : NULL;
+	if (ctl->json)
+		json_version(stdout, h);
+	else if (h != NULL) {
+		out_text(stdout, h->daemon);
+		printf("\nprotocol %u\n", h->version);
+	}
+	return (status);
+}

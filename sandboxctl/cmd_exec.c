@@ -1,0 +1,336 @@
+/*
+ * cmd_exec.c: commands about commands: exec, kill, logs, ps, wait.
+ */
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sandboxctl.h"
+#include "gproto.h"
+
+/* One attached command, or one reader of its logs. */
+struct attached {
+	struct ctl	*ctl;
+	char		 exec[EXEC_ID_MAX + 1];	/* "" until it is accepted */
+	int		 cancelled;	/* KILL was sent */
+	int		 pipe;		/* nobody reads our output any more */
+	int		 error;		/* errno of our output, else */
+};
+
+/* As if SIGPIPE had not been ignored. */
+static int
+die_of_pipe(void)
+{
+	signal(SIGPIPE, SIG_DFL);
+	raise(SIGPIPE);
+	return (EXIT_SIGNAL + SIGPIPE);
+}
+
+static void
+attached_cancel(struct attached *at, struct sandbox *conn)
+{
+	struct proto_kill	 req;
+
+	if (at->cancelled || *at->exec == '\0')
+		return;
+	memset(&req, 0, sizeof(req));
+	req.exec = at->exec;
+	/* If it cannot be sent, the connection's loss is told elsewhere. */
+	if (sandbox_send(conn, PROTO_KILL, &req, NULL) == 0)
+		at->cancelled = 1;
+}
+
+/* Output of the command: every byte, at once, to where it belongs. */
+static int
+attached_out(void *arg, int stream, const void *data, size_t len)
+{
+	struct attached	*at = arg;
+	struct pollfd	 pfd;
+	const char	*p = data;
+	ssize_t		 n;
+	int		 fd;
+
+	fd = stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
+	while (len > 0) {
+		if ((n = write(fd, p, len)) >= 0) {
+			p += n;
+			len -= n;
+			continue;
+		}
+		if (errno == EINTR) {
+			/* A reader that stands still must not hold it up. */
+			if (signals_got() != 0)
+				attached_cancel(at, at->ctl->conn);
+			continue;
+		}
+		if (errno == EAGAIN) {
+			pfd.fd = fd;
+			pfd.events = POLLOUT;
+			if (poll(&pfd, 1, -1) != -1 || errno == EINTR)
+				continue;
+		}
+		at->error = errno;
+		at->pipe = errno == EPIPE;
+		/* As in a pipeline: without a reader it has no purpose. */
+		if (at->ctl->cmd->run != cmd_logs)
+			attached_cancel(at, at->ctl->conn);
+		errno = at->error;
+		return (-1);
+	}
+	return (0);
+}
+
+static void
+attached_note(void *arg, const struct sandbox_answer *a)
+{
+	struct attached	*at = arg;
+	const char	*name;
+
+	switch (a->type) {
+	case PROTO_ACCEPTED:
+		strlcpy(at->exec, a->u.accepted.id, sizeof(at->exec));
+		/* The signal came before there was something to cancel. */
+		if (signals_got() != 0)
+			signals_wake();
+		break;
+	case PROTO_GAP:
+		name = a->u.gap.stream == 2 ? "stderr" : "stdout";
+		fprintf(stderr, "sandboxctl: %s: bytes %llu to %llu were "
+		    "dropped\n", name, (unsigned long long)a->u.gap.from,
+		    (unsigned long long)a->u.gap.to);
+		break;
+	case PROTO_STALLED:
+		fprintf(stderr, "sandboxctl: output is read too slowly: the "
+		    "command goes on without waiting for it\n");
+		break;
+	}
+}
+
+static int
+attached_wake(void *arg, struct sandbox *conn, const char *exec)
+{
+	struct attached	*at = arg;
+
+	signals_drain();
+	if (*at->exec == '\0')
+		strlcpy(at->exec, exec, sizeof(at->exec));
+	attached_cancel(at, conn);
+	return (0);
+}
+
+/* Tells why, where the command itself did not, and returns our status. */
+int
+exec_status(struct ctl *ctl, const struct proto_exec_info *info)
+{
+	const char	*nodir = gp_cause_text(GP_NS_NODIR);
+
+	if (strcmp(info->state, "exited") == 0)
+		return (info->code & 0xff);
+	if (strcmp(info->state, "signaled") == 0)
+		return (EXIT_SIGNAL + info->code);
+	if (strcmp(info->state, "timed_out") == 0)
+		return (EXIT_TIMEOUT);
+	if (strcmp(info->state, "cancelled") == 0)
+		return (EXIT_SIGNAL + (signals_got() != 0 ? signals_got() :
+		    SIGTERM));
+	if (strcmp(info->state, "failed") == 0 && info->errnum != 0) {
+		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", info->cause);
+		/* A directory that is missing is no missing command. */
+		if (info->errnum == ENOENT && (nodir == NULL ||
+		    strstr(info->cause, nodir) == NULL))
+			return (EXIT_NOTFOUND);
+		return (EXIT_CANNOT);
+	}
+	return (ctl_error_code(ctl, CODE_INTERNAL, "", *info->cause == '\0' ?
+	    "the end of the command is not known" : info->cause));
+}
+
+static int
+exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
+    int argc)
+{
+	memset(req, 0, sizeof(*req));
+	req->sandbox = sandbox;
+	req->argv.v = argv;
+	req->argv.n = argc;
+	req->timeout = ctl->timeout;
+	req->dir = (char *)(uintptr_t)"";
+	/* run gave these to the sandbox. */
+	if (ctl->cmd->run == cmd_run)
+		return (0);
+	req->env = ctl->env;
+	if (ctl->dir != NULL)
+		req->dir = (char *)(uintptr_t)ctl->dir;
+	if (ctl->user != NULL && strlcpy(req->user, ctl->user,
+	    sizeof(req->user)) >= sizeof(req->user)) {
+		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "user", "too long");
+		return (-1);
+	}
+	return (0);
+}
+
+/* Run a command with our own three streams; its status. */
+int
+exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
+{
+	struct proto_exec	 req;
+	struct proto_exec_info	 info;
+	struct sandbox_io	 io;
+	struct attached		 at;
+	int			 status;
+
+	if (exec_fill(ctl, &req, sandbox, argv, argc) == -1)
+		return (EXIT_OURS);
+	req.flags = EXEC_ATTACH | EXEC_INPUT;
+	memset(&at, 0, sizeof(at));
+	memset(&io, 0, sizeof(io));
+	memset(&info, 0, sizeof(info));
+	at.ctl = ctl;
+	io.in = STDIN_FILENO;
+	io.out = attached_out;
+	io.note = attached_note;
+	io.wake = attached_wake;
+	io.arg = &at;
+	io.again = CTL_AGAIN;
+	/* Told by write(2), so that the command can be cancelled. */
+	signal(SIGPIPE, SIG_IGN);
+	if ((io.wakefd = signals_catch()) == -1)
+		return (ctl_errno(ctl, "signals"));
+	if (signals_got() != 0)
+		return (EXIT_SIGNAL + signals_got());
+	if (sandbox_run(ctl->conn, &req, &io, &info) == 0)
+		status = exec_status(ctl, &info);
+	else if (at.pipe)
+		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
+		    die_of_pipe();
+	else if (at.error != 0) {
+		errno = at.error;
+		status = ctl_errno(ctl, "output");
+	} else
+		status = ctl_error(ctl);
+	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
+	return (status);
+}
+
+int
+cmd_exec(struct ctl *ctl)
+{
+	struct proto_exec	 req;
+	struct proto_accepted	 acc;
+
+	if (!ctl->detach)
+		return (exec_attached(ctl, ctl->argv[0], ctl->argv + 1,
+		    ctl->argc - 1));
+	if (exec_fill(ctl, &req, ctl->argv[0], ctl->argv + 1,
+	    ctl->argc - 1) == -1)
+		return (EXIT_OURS);
+	memset(&acc, 0, sizeof(acc));
+	if (sandbox_exec(ctl->conn, &req, &acc) == -1)
+		return (ctl_error(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_ACCEPTED, &acc);
+	else
+		printf("%s\n", acc.id);
+	return (0);
+}
+
+int
+cmd_kill(struct ctl *ctl)
+{
+	struct proto_kill	 req;
+
+	memset(&req, 0, sizeof(req));
+	req.exec = ctl->argv[0];
+	req.signo = ctl->signo;
+	if (sandbox_kill(ctl->conn, &req) == -1)
+		return (ctl_error(ctl));
+	return (0);
+}
+
+int
+cmd_logs(struct ctl *ctl)
+{
+	struct proto_attach	 req;
+	struct sandbox_io	 io;
+	struct attached		 at;
+
+	memset(&req, 0, sizeof(req));
+	memset(&io, 0, sizeof(io));
+	memset(&at, 0, sizeof(at));
+	req.exec = ctl->argv[0];
+	req.streams = ctl->stream == 0 ? 1 << 1 | 1 << 2 : 1 << ctl->stream;
+	req.follow = ctl->follow;
+	at.ctl = ctl;
+	io.in = -1;
+	io.out = attached_out;
+	io.note = attached_note;
+	io.wakefd = -1;
+	io.arg = &at;
+	io.again = CTL_AGAIN;
+	if (sandbox_logs(ctl->conn, &req, &io) == 0)
+		return (0);
+	if (at.error != 0) {
+		errno = at.error;
+		return (ctl_errno(ctl, "output"));
+	}
+	return (ctl_error(ctl));
+}
+
+struct processes {
+	struct ctl	*ctl;
+	struct table	*table;
+};
+
+static int
+ps_print(struct sandbox_answer *a, void *arg)
+{
+	struct processes	*p = arg;
+
+	if (a->type != PROTO_EXEC_INFO)
+		return (0);
+	if (p->ctl->json)
+		json_proto(stdout, PROTO_EXEC_INFO, &a->u.exec_info);
+	else
+		out_ps_add(p->table, &a->u.exec_info);
+	return (0);
+}
+
+int
+cmd_ps(struct ctl *ctl)
+{
+	struct proto_ps		 req;
+	struct processes	 p;
+	int			 ret;
+
+	memset(&req, 0, sizeof(req));
+	req.sandbox = ctl->argc == 1 ? ctl->argv[0] : (char *)(uintptr_t)"";
+	req.all = ctl->all;
+	p.ctl = ctl;
+	p.table = out_ps_new();
+	if ((ret = sandbox_ps(ctl->conn, &req, ps_print, &p)) == -1)
+		ctl_error(ctl);
+	else if (!ctl->json)
+		table_print(p.table, stdout);
+	table_free(p.table);
+	return (ret == -1 ? ctl->failed : 0);
+}
+
+int
+cmd_wait(struct ctl *ctl)
+{
+	struct proto_exec_info	 info;
+	int			 status;
+
+	memset(&info, 0, sizeof(info));
+	while (sandbox_wait(ctl->conn, ctl->argv[0], &info) == -1)
+		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
+			return (ctl_error(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_EXEC_INFO, &info);
+	status = exec_status(ctl, &info);
+	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
+	return (status);
+}

@@ -1,0 +1,314 @@
+/*
+ * cmd_sandbox.c: commands about sandboxes: create, delete, list, resume,
+ * show, stop.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandboxctl.h"
+
+#define REF_MAX		(EXEC_ID_MAX + 16)
+
+/* The request as the options say; it borrows what they hold. */
+static void
+create_request(struct ctl *ctl, struct proto_create *req)
+{
+	uint8_t	 rnd[16];
+	size_t	 i;
+
+	memset(req, 0, sizeof(*req));
+	/*
+	 * With a key of its own the request can be sent again after a
+	 * restart of the daemon, without making a second sandbox.
+	 */
+	arc4random_buf(rnd, sizeof(rnd));
+	for (i = 0; i < sizeof(rnd); i++)
+		snprintf(req->key + 2 * i, 3, "%02x", rnd[i]);
+	req->labels = ctl->labels;
+	req->env = ctl->env;
+	req->memory = ctl->memory;
+	req->mcpus = ctl->mcpus;
+	req->pids = ctl->pids;
+	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);
+	req->wait = !ctl->detach;
+}
+
+/* The fixed fields; -1 and the error told if one does not fit. */
+static int
+create_strings(struct ctl *ctl, struct proto_create *req)
+{
+	const char	*field;
+
+	if (ctl->id != NULL &&
+	    strlcpy(req->id, ctl->id, sizeof(req->id)) >= sizeof(req->id))
+		field = "id";
+	else if (ctl->image != NULL && strlcpy(req->image, ctl->image,
+	    sizeof(req->image)) >= sizeof(req->image))
+		field = "image";
+	else if (ctl->user != NULL && strlcpy(req->user, ctl->user,
+	    sizeof(req->user)) >= sizeof(req->user))
+		field = "user";
+	else
+		return (0);
+	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, field, "too long");
+	return (-1);
+}
+
+int
+create_fill(struct ctl *ctl, struct proto_create *req)
+{
+	create_request(ctl, req);
+	return (create_strings(ctl, req));
+}
+
+int
+cmd_create(struct ctl *ctl)
+{
+	struct proto_create	 req;
+	struct proto_accepted	 acc;
+	struct proto_sandbox	 s;
+
+	if (create_fill(ctl, &req) == -1)
+		return (ctl->failed);
+	memset(&acc, 0, sizeof(acc));
+	memset(&s, 0, sizeof(s));
+	while (sandbox_create(ctl->conn, &req, &acc, &s) == -1)
+		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
+			return (ctl_error(ctl));
+	if (ctl->json && ctl->detach)
+		json_proto(stdout, PROTO_ACCEPTED, &acc);
+	else if (ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &s);
+	else
+		printf("%s\n", acc.id);
+	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	return (0);
+}
+
+struct listing {
+	struct ctl	*ctl;
+	struct table	*table;
+	struct strv	*refs;		/* delete: who is meant */
+};
+
+static int
+list_print(struct sandbox_answer *a, void *arg)
+{
+	struct listing	*l = arg;
+
+	if (a->type != PROTO_SANDBOX)
+		return (0);
+	if (l->ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &a->u.sandbox);
+	else
+		out_list_add(l->table, &a->u.sandbox);
+	return (0);
+}
+
+int
+cmd_list(struct ctl *ctl)
+{
+	struct proto_list	 req;
+	struct listing		 l;
+	int			 ret;
+
+	memset(&req, 0, sizeof(req));
+	req.all = ctl->all;
+	if (ctl->state != NULL &&
+	    strlcpy(req.state, ctl->state, sizeof(req.state)) >=
+	    sizeof(req.state))
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "state",
+		    "unknown state"));
+	/* Who asks for the deleted ones wants to see them. */
+	if (strcmp(req.state, "deleted") == 0)
+		req.all = 1;
+	req.labels = ctl->labels;
+	l.ctl = ctl;
+	l.table = out_list_new();
+	if ((ret = sandbox_list(ctl->conn, &req, list_print, &l)) == -1)
+		ctl_error(ctl);
+	else if (!ctl->json)
+		table_print(l.table, stdout);
+	table_free(l.table);
+	return (ret == -1 ? ctl->failed : 0);
+}
+
+int
+cmd_show(struct ctl *ctl)
+{
+	struct proto_sandbox	 s;
+
+	memset(&s, 0, sizeof(s));
+	if (sandbox_show(ctl->conn, ctl->argv[0], &s) == -1)
+		return (ctl_error(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &s);
+	else
+		out_sandbox(stdout, &s);
+	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	return (0);
+}
+
+/* stop and resume wait for the end of what they ask for. */
+static int
+change(struct ctl *ctl, int (*call)(struct sandbox *, const struct proto_ref *,
+    struct proto_accepted *, struct proto_sandbox *))
+{
+	struct proto_ref	 req;
+	struct proto_sandbox	 s;
+
+	memset(&req, 0, sizeof(req));
+	memset(&s, 0, sizeof(s));
+	req.id = ctl->argv[0];
+	req.wait = 1;
+	if (call(ctl->conn, &req, NULL, &s) == -1)
+		return (ctl_error(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &s);
+	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	return (0);
+}
+
+int
+cmd_stop(struct ctl *ctl)
+{
+	return (change(ctl, sandbox_stop));
+}
+
+int
+cmd_resume(struct ctl *ctl)
+{
+	return (change(ctl, sandbox_resume));
+}
+
+static int
+delete_found(struct sandbox_answer *a, void *arg)
+{
+	struct listing	*l = arg;
+	char		 ref[REF_MAX + 1];
+
+	if (a->type != PROTO_SANDBOX)
+		return (0);
+	ctl_ref(l->ctl, &a->u.sandbox, ref, sizeof(ref));
+	return (strv_add(l->refs, ref));
+}
+
+/* Several at a time: the daemon bounds how many, and removes them together. */
+struct deletion {
+	uint32_t	 req;		/* 0: not under way */
+	int		 done;
+};
+
+static int
+delete_send(struct ctl *ctl, struct strv *refs, struct deletion *d, int *busy)
+{
+	struct proto_ref	 req;
+	size_t			 i;
+	int			 max = sandbox_hello(ctl->conn)->inflight;
+
+	for (i = 0; i < refs->n && *busy < (max > 0 ? max : 1); i++) {
+		if (d[i].done || d[i].req != 0)
+			continue;
+		memset(&req, 0, sizeof(req));
+		req.id = refs->v[i];
+		req.wait = 1;
+		if (sandbox_send(ctl->conn, PROTO_DELETE, &req,
+		    &d[i].req) == -1)
+			return (-1);
+		(*busy)++;
+	}
+	return (0);
+}
+
+static void
+delete_answer(struct ctl *ctl, struct strv *refs, struct deletion *d,
+    struct sandbox_answer *a, int *busy)
+{
+	char	 text[REF_MAX + TEXT_MAX + 4];
+	size_t	 i;
+
+	for (i = 0; i < refs->n; i++)
+		if (d[i].req == a->req && !d[i].done)
+			break;
+	if (i == refs->n)
+		return;
+	if (a->type == PROTO_SANDBOX && ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &a->u.sandbox);
+	if (a->type == PROTO_ERROR) {
+		/* Of several it must be told which. */
+		snprintf(text, sizeof(text), "%.*s%s%s", REF_MAX,
+		    refs->n > 1 ? refs->v[i] : "", refs->n > 1 ? ": " : "",
+		    a->u.error.text);
+		ctl_error_code(ctl, code_number(a->u.error.code),
+		    a->u.error.field, text);
+	}
+	if (a->type == PROTO_ERROR || a->type == PROTO_END) {
+		d[i].done = 1;
+		(*busy)--;
+	}
+}
+
+static int
+delete_all(struct ctl *ctl, struct strv *refs)
+{
+	struct sandbox_answer	 a;
+	struct deletion		*d;
+	size_t			 i;
+	int			 busy = 0, n;
+
+	if (refs->n == 0)
+		return (ctl->failed);
+	if ((d = calloc(refs->n, sizeof(*d))) == NULL)
+		return (ctl_errno(ctl, "delete"));
+	for (;;) {
+		n = delete_send(ctl, refs, d, &busy);
+		if (n == 0 && busy == 0)
+			break;
+		if (n == 0 && (n = sandbox_recv(ctl->conn, &a, -1)) == 1) {
+			delete_answer(ctl, refs, d, &a, &busy);
+			sandbox_answer_clear(&a);
+		}
+		if (n != -1)
+			continue;
+		/* To delete twice is to delete: ask again after a restart. */
+		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1) {
+			ctl_error(ctl);
+			break;
+		}
+		busy = 0;
+		for (i = 0; i < refs->n; i++)
+			d[i].req = 0;
+	}
+	free(d);
+	return (ctl->failed);
+}
+
+int
+cmd_delete(struct ctl *ctl)
+{
+	struct proto_list	 req;
+	struct listing		 l;
+	struct strv		 refs;
+	int			 i, status;
+
+	memset(&refs, 0, sizeof(refs));
+	if (ctl->argc == 0 && ctl->labels.n == 0)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
+		    "neither an id nor a label given"));
+	for (i = 0; i < ctl->argc; i++)
+		if (strv_add(&refs, ctl->argv[i]) == -1)
+			return (ctl_errno(ctl, "delete"));
+	if (ctl->labels.n > 0) {
+		memset(&req, 0, sizeof(req));
+		memset(&l, 0, sizeof(l));
+		req.labels = ctl->labels;
+		l.ctl = ctl;
+		l.refs = &refs;
+		if (sandbox_list(ctl->conn, &req, delete_found, &l) == -1)
+			return (ctl_error(ctl));
+	}
+	status = delete_all(ctl, &refs);
+	strv_clear(&refs);
+	return (status);
+}

@@ -1,0 +1,475 @@
+/*
+ * output.c: what people read: columns and lines.
+ *
+ * Much of it comes from strangers (names, commands, causes): what would
+ * steer a terminal is written as octal numbers.
+ */
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sandboxctl.h"
+
+#define COLUMNS_MAX	16
+
+struct table {
+	char		**cells;	/* row by row, the heads first */
+	size_t		  n;
+	size_t		  size;
+	size_t		  columns;
+};
+
+static __attribute__((__noreturn__)) void
+out_of_memory(void)
+{
+	fprintf(stderr, "sandboxctl: out of memory (internal)\n");
+	exit(code_exit(CODE_INTERNAL));
+}
+
+/* Bytes of a UTF-8 character that may be printed, 0 if it is none. */
+static size_t
+text_char(const unsigned char *p)
+{
+	size_t	 i, n;
+
+	if (*p < 0x80)
+		return (*p >= 0x20 && *p != 0x7f);
+	if (*p >= 0xc2 && *p <= 0xdf)
+		n = 2;
+	else if (*p >= 0xe0 && *p <= 0xef)
+		n = 3;
+	else if (*p >= 0xf0 && *p <= 0xf4)
+		n = 4;
+	else
+		return (0);
+	for (i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return (0);
+	/* U+0080 to U+009F steer terminals too. */
+	if (*p == 0xc2 && p[1] < 0xa0)
+		return (0);
+	return (n);
+}
+
+/* A string of a stranger's. */
+void
+out_text(FILE *f, const char *str)
+{
+	const unsigned char	*p = (const unsigned char *)str;
+	size_t			 n;
+
+	while (*p != '\0') {
+		if ((n = text_char(p)) == 0)
+			fprintf(f, "\\%03o", *p++);
+		else {
+			fwrite(p, 1, n, f);
+			p += n;
+		}
+	}
+}
+
+/* How many columns of a terminal a text takes, as out_text() writes it. */
+static size_t
+text_width(const char *str)
+{
+	const unsigned char	*p = (const unsigned char *)str;
+	size_t			 n, width = 0;
+
+	while (*p != '\0') {
+		if ((n = text_char(p)) == 0) {
+			width += 4;
+			p++;
+		} else {
+			width++;
+			p += n;
+		}
+	}
+	return (width);
+}
+
+static void
+table_cell(struct table *t, char *cell)
+{
+	char	**cells;
+
+	if (t->n == t->size) {
+		t->size = t->size == 0 ? 64 : t->size * 2;
+		cells = reallocarray(t->cells, t->size, sizeof(*cells));
+		if (cells == NULL)
+			out_of_memory();
+		t->cells = cells;
+	}
+	t->cells[t->n++] = cell;
+}
+
+struct table *
+table_new(const char *const *heads, size_t columns)
+{
+	struct table	*t;
+	char		*cell;
+	size_t		 i;
+
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		out_of_memory();
+	t->columns = columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+	for (i = 0; i < t->columns; i++) {
+		if ((cell = strdup(heads[i])) == NULL)
+			out_of_memory();
+		table_cell(t, cell);
+	}
+	return (t);
+}
+
+/* Cells come in the order of the columns; col says which one it is. */
+void
+table_add(struct table *t, size_t col, const char *fmt, ...)
+{
+	va_list	 ap;
+	char	*cell;
+
+	if (t->n % t->columns != col)
+		abort();
+	va_start(ap, fmt);
+	if (vasprintf(&cell, fmt, ap) == -1)
+		out_of_memory();
+	va_end(ap);
+	table_cell(t, cell);
+}
+
+void
+table_print(struct table *t, FILE *f)
+{
+	size_t	 width[COLUMNS_MAX] = { 0 }, w, i, col;
+
+	for (i = 0; i < t->n; i++)
+		if ((w = text_width(t->cells[i])) > width[i % t->columns])
+			width[i % t->columns] = w;
+	for (i = 0; i < t->n; i++) {
+		col = i % t->columns;
+		out_text(f, t->cells[i]);
+		if (col == t->columns - 1)
+			fputc('\n', f);
+		else
+			fprintf(f, "%*s", (int)(width[col] + 2 -
+			    text_width(t->cells[i])), "");
+	}
+}
+
+void
+table_free(struct table *t)
+{
+	size_t	 i;
+
+	for (i = 0; i < t->n; i++)
+		free(t->cells[i]);
+	free(t->cells);
+	free(t);
+}
+
+void
+out_error(FILE *f, const char *code, const char *field, const char *text)
+{
+	fprintf(f, "sandboxctl: ");
+	/* The text as a rule names its field; where not, we do. */
+	if (*field != '\0' && strstr(text, field) == NULL) {
+		out_text(f, field);
+		fprintf(f, ": ");
+	}
+	out_text(f, text);
+	fprintf(f, " (%s)\n", code);
+}
+
+/* Nanoseconds since 1970, in the local time zone; "-" for never. */
+static const char *
+text_time(uint64_t ns, char *buf, size_t len)
+{
+	struct tm	 tm;
+	time_t		 t = ns / 1000000000;
+
+	if (ns == 0 || localtime_r(&t, &tm) == NULL ||
+	    strftime(buf, len, "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		strlcpy(buf, "-", len);
+	return (buf);
+}
+
+/* Bytes in the largest unit that loses nothing. */
+static const char *
+text_size(uint64_t n, char *buf, size_t len)
+{
+	static const char	 units[] = "KMGT";
+	int			 i = -1;
+
+	while (i < 3 && n >= 1024 && n % 1024 == 0) {
+		n /= 1024;
+		i++;
+	}
+	snprintf(buf, len, "%llu%.1s", (unsigned long long)n,
+	    i == -1 ? "" : &units[i]);
+	return (buf);
+}
+
+static const char *
+text_milli(uint32_t n, char *buf, size_t len)
+{
+	char	*p;
+
+	snprintf(buf, len, "%u.%03u", n / 1000, n % 1000);
+	/* 2 and not 2.000 */
+	p = buf + strlen(buf) - 1;
+	while (*p == '0')
+		*p-- = '\0';
+	if (*p == '.')
+		*p = '\0';
+	return (buf);
+}
+
+/* Seconds as 2d03h, 3h07m, 4m05s or 6s. */
+static const char *
+text_span(uint64_t s, char *buf, size_t len)
+{
+	unsigned long long	 n = s;
+
+	if (n >= 86400)
+		snprintf(buf, len, "%llud%02lluh", n / 86400,
+		    n % 86400 / 3600);
+	else if (n >= 3600)
+		snprintf(buf, len, "%lluh%02llum", n / 3600, n % 3600 / 60);
+	else if (n >= 60)
+		snprintf(buf, len, "%llum%02llus", n / 60, n % 60);
+	else
+		snprintf(buf, len, "%llus", n);
+	return (buf);
+}
+
+const char *
+out_signal(int signo, char *buf, size_t len)
+{
+	const char	*name = sigabbrev_np(signo);
+
+	if (name != NULL)
+		snprintf(buf, len, "%s", name);
+	else
+		snprintf(buf, len, "%d", signo);
+	return (buf);
+}
+
+static void
+out_line(FILE *f, const char *name, const char *value)
+{
+	fprintf(f, "%-12s ", name);
+	out_text(f, *value == '\0' ? "-" : value);
+	fputc('\n', f);
+}
+
+static void
+out_number(FILE *f, const char *name, uint64_t value)
+{
+	fprintf(f, "%-12s %llu\n", name, (unsigned long long)value);
+}
+
+/* A limit, and what the guest reads of it when that is another. */
+static void
+out_limit(FILE *f, const char *name, const char *set, const char *seen)
+{
+	fprintf(f, "%-12s %s", name, set);
+	if (*seen != '\0' && strcmp(set, seen) != 0)
+		fprintf(f, " (in force: %s)", seen);
+	fputc('\n', f);
+}
+
+static void
+out_limits(FILE *f, const struct proto_sandbox *s)
+{
+	char	 a[32], b[32];
+
+	/* Without a guest nothing was seen yet. */
+	out_limit(f, "memory", text_size(s->memory, a, sizeof(a)),
+	    s->memory_seen == 0 ? "" : text_size(s->memory_seen, b,
+	    sizeof(b)));
+	out_limit(f, "cpus", text_milli(s->mcpus, a, sizeof(a)),
+	    s->mcpus_seen == 0 ? "" : text_milli(s->mcpus_seen, b,
+	    sizeof(b)));
+	snprintf(a, sizeof(a), "%u", s->pids);
+	snprintf(b, sizeof(b), "%u", s->pids_seen);
+	out_limit(f, "pids", a, s->pids_seen == 0 ? "" : b);
+}
+
+void
+out_sandbox(FILE *f, const struct proto_sandbox *s)
+{
+	char	 buf[64];
+	size_t	 i;
+
+	out_line(f, "id", s->id);
+	out_number(f, "number", s->number);
+	out_number(f, "owner", s->owner);
+	out_line(f, "state", s->state);
+	if (*s->cause != '\0')
+		out_line(f, "cause", s->cause);
+	out_line(f, "image", s->image);
+	out_line(f, "image id", s->image_id);
+	out_line(f, "container", s->container);
+	out_limits(f, s);
+	out_number(f, "user", s->user);
+	out_line(f, "directory", s->workdir == NULL ? "" : s->workdir);
+	out_line(f, "root", s->readonly ? "read-only" : "writable");
+	for (i = 0; i < s->labels.n; i++) {
+		fprintf(f, "%-12s ", i == 0 ? "labels" : "");
+		out_text(f, s->labels.v[i].k);
+		fputc('=', f);
+		out_text(f, s->labels.v[i].v);
+		fputc('\n', f);
+	}
+	for (i = 0; i < s->env.n; i++)
+		out_line(f, i == 0 ? "environment" : "", s->env.v[i]);
+	out_line(f, "created", text_time(s->created, buf, sizeof(buf)));
+	out_line(f, "changed", text_time(s->changed, buf, sizeof(buf)));
+	out_number(f, "events", s->seq);
+	out_number(f, "execs", s->execs);
+	out_number(f, "guest", s->guest);
+}
+
+struct table *
+out_list_new(void)
+{
+	static const char *const	 heads[] = { "ID", "STATE", "OWNER",
+	    "IMAGE", "MEMORY", "CPUS", "PIDS", "EXECS", "CREATED" };
+
+	return (table_new(heads, sizeof(heads) / sizeof(heads[0])));
+}
+
+void
+out_list_add(struct table *t, const struct proto_sandbox *s)
+{
+	char	 buf[64];
+
+	table_add(t, 0, "%s", s->id);
+	table_add(t, 1, "%s", s->state);
+	table_add(t, 2, "%u", s->owner);
+	table_add(t, 3, "%s", s->image);
+	table_add(t, 4, "%s", text_size(s->memory, buf, sizeof(buf)));
+	table_add(t, 5, "%s", text_milli(s->mcpus, buf, sizeof(buf)));
+	table_add(t, 6, "%u", s->pids);
+	table_add(t, 7, "%u", s->execs);
+	table_add(t, 8, "%s", text_time(s->created, buf, sizeof(buf)));
+}
+
+struct table *
+out_ps_new(void)
+{
+	static const char *const	 heads[] = { "EXEC", "STATE", "STATUS",
+	    "STDOUT", "STDERR", "CREATED", "COMMAND" };
+
+	return (table_new(heads, sizeof(heads) / sizeof(heads[0])));
+}
+
+/* The words of a command on one line. */
+static char *
+text_command(const struct strv *argv)
+{
+	char	*line;
+	size_t	 i, size;
+
+	size = strv_bytes(argv) + 1;
+	if ((line = malloc(size)) == NULL)
+		out_of_memory();
+	*line = '\0';
+	for (i = 0; i < argv->n; i++) {
+		if (i > 0)
+			strlcat(line, " ", size);
+		strlcat(line, argv->v[i], size);
+	}
+	return (line);
+}
+
+void
+out_ps_add(struct table *t, const struct proto_exec_info *e)
+{
+	char	 buf[64], *line;
+
+	table_add(t, 0, "%s", e->id);
+	table_add(t, 1, "%s", e->state);
+	if (strcmp(e->state, "exited") == 0)
+		table_add(t, 2, "%d", e->code);
+	else if (strcmp(e->state, "signaled") == 0)
+		table_add(t, 2, "%s", out_signal(e->code, buf, sizeof(buf)));
+	else
+		table_add(t, 2, "-");
+	table_add(t, 3, "%llu", (unsigned long long)e->length1);
+	table_add(t, 4, "%llu", (unsigned long long)e->length2);
+	table_add(t, 5, "%s", text_time(e->created, buf, sizeof(buf)));
+	line = text_command(&e->argv);
+	table_add(t, 6, "%s", line);
+	free(line);
+}
+
+void
+out_event(FILE *f, const struct proto_event *e)
+{
+	char	 buf[64];
+	size_t	 i;
+
+	fprintf(f, "%llu %s ", (unsigned long long)e->host_seq,
+	    text_time(e->time, buf, sizeof(buf)));
+	if (*e->sandbox != '\0') {
+		out_text(f, e->sandbox);
+		fprintf(f, " %llu ", (unsigned long long)e->seq);
+	} else
+		fprintf(f, "- - ");
+	out_text(f, e->type);
+	fputc(' ', f);
+	out_text(f, *e->state == '\0' ? "-" : e->state);
+	if (e->actor != -1)
+		fprintf(f, " uid=%lld", (long long)e->actor);
+	for (i = 0; i < e->detail.n; i++) {
+		fputc(' ', f);
+		out_text(f, e->detail.v[i].k);
+		fputc('=', f);
+		out_text(f, e->detail.v[i].v);
+	}
+	fputc('\n', f);
+}
+
+void
+out_status(FILE *f, const struct proto_status_info *s,
+    const struct proto_proc *procs, size_t n, uint64_t now)
+{
+	static const char *const	 heads[] = { "PROCESS", "PID", "USER",
+	    "UPTIME" };
+	struct table	*t;
+	char		 buf[64];
+	size_t		 i;
+
+	out_line(f, "daemon", s->daemon);
+	out_line(f, "instance", s->instance);
+	fprintf(f, "%-12s ", "engine");
+	if (s->engine_up) {
+		out_text(f, s->engine);
+		fprintf(f, ", live-restore %s\n",
+		    s->live_restore ? "on" : "off");
+	} else {
+		fprintf(f, "away: ");
+		out_text(f, s->engine_text);
+		fputc('\n', f);
+	}
+	fprintf(f, "%-12s %llu, %llu of them ready\n", "sandboxes",
+	    (unsigned long long)s->sandboxes, (unsigned long long)s->ready);
+	out_number(f, "execs", s->execs);
+	out_number(f, "clients", s->clients);
+	out_number(f, "events", s->events);
+	fputc('\n', f);
+	t = table_new(heads, sizeof(heads) / sizeof(heads[0]));
+	for (i = 0; i < n; i++) {
+		table_add(t, 0, "%s", procs[i].name);
+		table_add(t, 1, "%u", procs[i].pid);
+		table_add(t, 2, "%s", procs[i].user);
+		table_add(t, 3, "%s", text_span(now > procs[i].started ?
+		    (now - procs[i].started) / 1000000000 : 0, buf,
+		    sizeof(buf)));
+	}
+	table_print(t, f);
+	table_free(t);
+}

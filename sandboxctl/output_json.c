@@ -1,0 +1,237 @@
+/*
+ * output_json.c: what programs read: one JSON object to a line.
+ *
+ * The tables of the protocol name the fields, so what the daemon sends is
+ * printed whole and by the names that the protocol's manual explains.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "sandboxctl.h"
+#include "version.h"
+
+static __attribute__((__noreturn__)) void
+json_no_memory(void)
+{
+	fprintf(stderr, "sandboxctl: out of memory (internal)\n");
+	exit(code_exit(CODE_INTERNAL));
+}
+
+static json_t *
+json_need(json_t *v)
+{
+	if (v == NULL)
+		json_no_memory();
+	return (v);
+}
+
+/* JSON is UTF-8: a byte which is not becomes U+FFFD. */
+static json_t *
+json_text(const char *str)
+{
+	json_t	*v;
+	char	*fixed, *to;
+	size_t	 len = strlen(str), i;
+
+	if ((v = json_string(str)) != NULL)
+		return (v);
+	if ((fixed = calloc(len + 1, 3)) == NULL)
+		json_no_memory();
+	to = fixed;
+	/* Byte by byte what is no ASCII: rare, and never wrong. */
+	for (i = 0; i < len; i++) {
+		if ((unsigned char)str[i] < 0x80)
+			*to++ = str[i];
+		else {
+			memcpy(to, "\xef\xbf\xbd", 3);
+			to += 3;
+		}
+	}
+	v = json_string(fixed);
+	free(fixed);
+	return (json_need(v));
+}
+
+static json_t *
+json_uint(const void *p, size_t size)
+{
+	uint64_t	 n = 0;
+
+	switch (size) {
+	case 1:
+		n = *(const uint8_t *)p;
+		break;
+	case 2:
+		n = *(const uint16_t *)p;
+		break;
+	case 4:
+		n = *(const uint32_t *)p;
+		break;
+	case 8:
+		n = *(const uint64_t *)p;
+		break;
+	}
+	return (json_need(json_integer((json_int_t)n)));
+}
+
+static json_t *
+json_strv(const struct strv *sv)
+{
+	json_t	*a = json_need(json_array());
+	size_t	 i;
+
+	for (i = 0; i < sv->n; i++)
+		if (json_array_append_new(a, json_text(sv->v[i])) == -1)
+			json_no_memory();
+	return (a);
+}
+
+static void
+json_put(json_t *o, const char *key, json_t *v)
+{
+	/* A key that is no UTF-8 cannot be one of ours. */
+	if (json_object_set_new_nocheck(o, key, v) == -1)
+		json_no_memory();
+}
+
+static json_t *
+json_kvv(const struct kvv *kvv)
+{
+	json_t	*o = json_need(json_object()), *k;
+	size_t	 i;
+
+	for (i = 0; i < kvv->n; i++) {
+		k = json_text(kvv->v[i].k);
+		json_put(o, json_string_value(k), json_text(kvv->v[i].v));
+		json_decref(k);
+	}
+	return (o);
+}
+
+static json_t *
+json_u64v(const struct u64v *uv)
+{
+	json_t	*a = json_need(json_array());
+	size_t	 i;
+
+	for (i = 0; i < uv->n; i++)
+		if (json_array_append_new(a, json_uint(&uv->v[i],
+		    sizeof(uv->v[i]))) == -1)
+			json_no_memory();
+	return (a);
+}
+
+static json_t *
+json_field(const struct msg_field *fd, const void *msg)
+{
+	const void		*p = (const char *)msg + fd->off;
+	const char		*s;
+
+	switch (fd->kind) {
+	case M_UINT:
+		return (json_uint(p, fd->size));
+	case M_INT:
+		return (json_need(json_integer(fd->size == 4 ?
+		    *(const int32_t *)p : *(const int64_t *)p)));
+	case M_STR:
+		return (json_text(p));
+	case M_TEXT:
+		s = *(char *const *)p;
+		return (json_text(s == NULL ? "" : s));
+	case M_STRV:
+		return (json_strv(p));
+	case M_KVV:
+		return (json_kvv(p));
+	case M_U64V:
+		return (json_u64v(p));
+	case M_BLOB:
+		break;
+	}
+	return (json_need(json_null()));
+}
+
+static json_t *
+json_of(const struct msg_def *def, const void *msg)
+{
+	json_t	*o = json_need(json_object());
+	size_t	 i;
+
+	for (i = 0; i < def->nfields; i++)
+		json_put(o, def->fields[i].name,
+		    json_field(&def->fields[i], msg));
+	return (o);
+}
+
+static void
+json_line(FILE *f, json_t *o)
+{
+	if (json_dumpf(o, f, JSON_COMPACT) == 0)
+		fputc('\n', f);
+	json_decref(o);
+}
+
+void
+json_message(FILE *f, const struct msg_def *def, const void *msg)
+{
+	json_line(f, json_of(def, msg));
+}
+
+/* A message of the client protocol. */
+void
+json_proto(FILE *f, uint32_t type, const void *msg)
+{
+	json_message(f, proto_def(type), msg);
+}
+
+void
+json_error(FILE *f, const char *code, const char *field, const char *text)
+{
+	json_t	*e = json_need(json_object()), *o = json_need(json_object());
+
+	json_put(e, "code", json_text(code));
+	json_put(e, "text", json_text(text));
+	if (*field != '\0')
+		json_put(e, "field", json_text(field));
+	json_put(o, "error", e);
+	json_line(f, o);
+}
+
+/* The daemon's state, with its processes in an array. */
+void
+json_status(FILE *f, const struct proto_status_info *s,
+    const struct proto_proc *procs, size_t n)
+{
+	json_t	*o, *a = json_need(json_array());
+	size_t	 i;
+
+	o = json_of(proto_def(PROTO_STATUS_INFO), s);
+	for (i = 0; i < n; i++)
+		if (json_array_append_new(a, json_of(proto_def(PROTO_PROC),
+		    &procs[i])) == -1)
+			json_no_memory();
+	json_put(o, "processes", a);
+	json_line(f, o);
+}
+
+void
+json_version(FILE *f, const struct proto_hello_ok *h)
+{
+	json_t	*o;
+
+	o = h == NULL ? json_need(json_object()) :
+	    json_of(proto_def(PROTO_HELLO_OK), h);
+	json_put(o, "sandboxctl", json_text(SANDBOXD_VERSION));
+	json_line(f, o);
+}
+
+void
+json_ping(FILE *f, uint64_t ns)
+{
+	json_t	*o = json_need(json_object());
+
+	json_put(o, "nanoseconds", json_uint(&ns, sizeof(ns)));
+	json_line(f, o);
+}

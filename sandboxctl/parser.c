@@ -1,0 +1,456 @@
+/*
+ * parser.c: the table of commands and what the command line makes of it.
+ *
+ * The table is the one place where commands and options are named: the
+ * parser, the usage and the test that compares them with the manual read it.
+ */
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "sandboxctl.h"
+
+#define OPTION_MAX	32	/* options of one command */
+
+static const struct option_def	 opts_none[] = { { 0, NULL } };
+static const struct option_def	 opts_create[] = {
+	{ 'c', "cpus" }, { 'd', NULL }, { 'e', "name=value" }, { 'I', "image" },
+	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
+	{ 'p', "pids" }, { 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+};
+static const struct option_def	 opts_run[] = {
+	{ 'c', "cpus" }, { 'e', "name=value" }, { 'I', "image" },
+	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
+	{ 'p', "pids" }, { 't', "seconds" }, { 'u', "user" },
+	{ 'w', "directory" }, { 0, NULL }
+};
+static const struct option_def	 opts_delete[] = {
+	{ 'l', "name=value" }, { 0, NULL }
+};
+static const struct option_def	 opts_events[] = {
+	{ 'f', NULL }, { 'n', "sequence" }, { 0, NULL }
+};
+static const struct option_def	 opts_exec[] = {
+	{ 'd', NULL }, { 'e', "name=value" }, { 't', "seconds" },
+	{ 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+};
+static const struct option_def	 opts_kill[] = {
+	{ 's', "signal" }, { 0, NULL }
+};
+static const struct option_def	 opts_list[] = {
+	{ 'a', NULL }, { 'l', "name=value" }, { 'S', "state" }, { 0, NULL }
+};
+static const struct option_def	 opts_logs[] = {
+	{ 'f', NULL }, { 'o', "stream" }, { 0, NULL }
+};
+static const struct option_def	 opts_ps[] = {
+	{ 'a', NULL }, { 0, NULL }
+};
+
+const struct command commands[] = {
+	{ "create", opts_create, "", 0, 0, 0, cmd_create },
+	{ "delete", opts_delete, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
+	{ "events", opts_events, "[id]", 0, 1, 0, cmd_events },
+	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
+	    cmd_exec },
+	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
+	{ "image import", opts_none, "name file", 2, 2, 0, cmd_image_import },
+	{ "kill", opts_kill, "exec", 1, 1, 0, cmd_kill },
+	{ "list", opts_list, "", 0, 0, CMD_KEYS, cmd_list },
+	{ "log verify", opts_none, "", 0, 0, 0, cmd_log_verify },
+	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
+	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
+	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
+	{ "reload", opts_none, "", 0, 0, 0, cmd_reload },
+	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
+	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
+	    cmd_run },
+	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
+	{ "status", opts_none, "", 0, 0, 0, cmd_status },
+	{ "stop", opts_none, "id", 1, 1, 0, cmd_stop },
+	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
+	{ "wait", opts_none, "exec", 1, 1, CMD_STATUS, cmd_wait }
+};
+const size_t	 ncommands = sizeof(commands) / sizeof(commands[0]);
+
+/* The word number n of a command's name; its length, 0 if there is none. */
+static size_t
+command_word(const struct command *cmd, int n, const char **word)
+{
+	const char	*p = cmd->name;
+
+	for (; n > 0; n--) {
+		if ((p = strchr(p, ' ')) == NULL)
+			return (0);
+		p++;
+	}
+	*word = p;
+	return (strcspn(p, " "));
+}
+
+/* Do the first n words of both commands agree? */
+static int
+command_same(const struct command *a, const struct command *b, int n)
+{
+	const char	*wa, *wb;
+	size_t		 la, lb;
+	int		 i;
+
+	for (i = 0; i < n; i++) {
+		la = command_word(a, i, &wa);
+		lb = command_word(b, i, &wb);
+		if (la != lb || strncmp(wa, wb, la) != 0)
+			return (0);
+	}
+	return (1);
+}
+
+/*
+ * The command whose word number n is meant by arg, among those which agree
+ * with `group' in the words before it: a unique prefix, or the exact word.
+ */
+static const struct command *
+command_match(const struct command *group, int n, const char *arg,
+    char *err, size_t errlen)
+{
+	const struct command	*c, *found = NULL;
+	const char		*word = NULL;
+	size_t			 i, len, alen = strlen(arg);
+	int			 many = 0;
+
+	for (i = 0; i < ncommands; i++) {
+		c = &commands[i];
+		if (group != NULL && !command_same(c, group, n))
+			continue;
+		if ((len = command_word(c, n, &word)) < alen || alen == 0 ||
+		    strncmp(word, arg, alen) != 0)
+			continue;
+		if (len == alen)
+			return (c);
+		if (found != NULL && !command_same(c, found, n + 1))
+			many = 1;
+		if (found == NULL)
+			found = c;
+	}
+	if (found == NULL)
+		snprintf(err, errlen, "unknown command: %.64s", arg);
+	else if (many)
+		snprintf(err, errlen, "ambiguous command: %.64s", arg);
+	return (many ? NULL : found);
+}
+
+/* Takes the words of the command off the line. */
+static const struct command *
+command_find(int *argc, char ***argv, char *err, size_t errlen)
+{
+	const struct command	*c = NULL;
+	const char		*word = NULL;
+	int			 n;
+
+	for (n = 0; n == 0 || command_word(c, n, &word) > 0; n++) {
+		if (*argc == 0) {
+			if (n == 0)
+				strlcpy(err, "no command given", errlen);
+			else
+				snprintf(err, errlen, "incomplete command: "
+				    "%.*s", (int)(word - c->name - 1),
+				    c->name);
+			return (NULL);
+		}
+		if ((c = command_match(c, n, **argv, err, errlen)) == NULL)
+			return (NULL);
+		(*argc)--;
+		(*argv)++;
+	}
+	return (c);
+}
+
+/* Bytes, with an optional K, M, G or T of 1024. */
+int
+parse_size(const char *str, uint64_t *size)
+{
+	static const char	 units[] = "KMGT";
+	const char		*unit;
+	char			*end;
+	unsigned long long	 n;
+	int			 shift = 0;
+
+	if (!isdigit((unsigned char)*str))
+		return (-1);
+	errno = 0;
+	n = strtoull(str, &end, 10);
+	if (errno != 0)
+		return (-1);
+	if (*end != '\0') {
+		unit = strchr(units, toupper((unsigned char)*end));
+		if (unit == NULL || end[1] != '\0')
+			return (-1);
+		shift = 10 * (unit - units + 1);
+	}
+	if (n == 0 || n > UINT64_MAX >> shift)
+		return (-1);
+	*size = (uint64_t)n << shift;
+	return (0);
+}
+
+/* A decimal with at most three places, in thousandths; not zero. */
+int
+parse_milli(const char *str, uint64_t *milli)
+{
+	uint64_t	 n = 0;
+	int		 places = -1;
+
+	if (!isdigit((unsigned char)*str))
+		return (-1);
+	for (; *str != '\0'; str++) {
+		if (*str == '.' && places == -1 && str[1] != '\0') {
+			places = 0;
+			continue;
+		}
+		if (!isdigit((unsigned char)*str) || places == 3 ||
+		    n > UINT32_MAX)
+			return (-1);
+		n = n * 10 + (*str - '0');
+		if (places != -1)
+			places++;
+	}
+	for (places = places == -1 ? 0 : places; places < 3; places++)
+		n *= 10;
+	if (n == 0)
+		return (-1);
+	*milli = n;
+	return (0);
+}
+
+/* A number, or a name with or without SIG; 0 if it is none. */
+int
+parse_signal(const char *str)
+{
+	const char	*errstr, *name;
+	int		 i;
+
+	if (isdigit((unsigned char)*str)) {
+		i = strtonum(str, 1, 64, &errstr);
+		return (errstr == NULL ? i : 0);
+	}
+	if (strncasecmp(str, "SIG", 3) == 0)
+		str += 3;
+	for (i = 1; i < NSIG; i++)
+		if ((name = sigabbrev_np(i)) != NULL &&
+		    strcasecmp(name, str) == 0)
+			return (i);
+	return (0);
+}
+
+/* name=value into a vector; a name alone where the command allows it. */
+static int
+parse_pair(struct kvv *kvv, const char *str, int keys)
+{
+	const char	*eq = strchr(str, '=');
+	char		*name;
+	int		 ret;
+
+	if (eq == str || *str == '\0' || (eq == NULL && !keys))
+		return (-1);
+	if (eq == NULL)
+		return (kvv_set(kvv, str, ""));
+	if ((name = strndup(str, eq - str)) == NULL)
+		return (-1);
+	ret = kvv_set(kvv, name, eq + 1);
+	free(name);
+	return (ret);
+}
+
+static int
+parse_u32(const char *str, uint32_t *n)
+{
+	const char	*errstr;
+
+	*n = strtonum(str, 1, UINT32_MAX, &errstr);
+	return (errstr == NULL ? 0 : -1);
+}
+
+static int
+parse_string(const char *str, const char **out)
+{
+	if (*str == '\0')
+		return (-1);
+	*out = str;
+	return (0);
+}
+
+static int
+parse_stream(const char *str, int *stream)
+{
+	if (strcmp(str, "stdout") == 0)
+		*stream = 1;
+	else if (strcmp(str, "stderr") == 0)
+		*stream = 2;
+	else
+		return (-1);
+	return (0);
+}
+
+/* A letter means the same in every command that has it. */
+static int
+parse_option(struct ctl *ctl, int ch, const char *arg)
+{
+	const char	*errstr;
+	uint64_t	 n;
+
+	switch (ch) {
+	case 'a':
+		ctl->all = 1;
+		return (0);
+	case 'c':
+		if (parse_milli(arg, &n) == -1 || n > UINT32_MAX)
+			return (-1);
+		ctl->mcpus = n;
+		return (0);
+	case 'd':
+		ctl->detach = 1;
+		return (0);
+	case 'e':
+		return (parse_pair(&ctl->env, arg, 0));
+	case 'f':
+		ctl->follow = 1;
+		return (0);
+	case 'I':
+		return (parse_string(arg, &ctl->image));
+	case 'i':
+		return (parse_string(arg, &ctl->id));
+	case 'l':
+		return (parse_pair(&ctl->labels, arg,
+		    ctl->cmd->flags & CMD_KEYS));
+	case 'm':
+		return (parse_size(arg, &ctl->memory));
+	case 'n':
+		ctl->from = strtonum(arg, 0, LLONG_MAX, &errstr);
+		return (errstr == NULL ? 0 : -1);
+	case 'o':
+		return (parse_stream(arg, &ctl->stream));
+	case 'p':
+		return (parse_u32(arg, &ctl->pids));
+	case 'S':
+		return (parse_string(arg, &ctl->state));
+	case 's':
+		return ((ctl->signo = parse_signal(arg)) == 0 ? -1 : 0);
+	case 't':
+		return (parse_milli(arg, &ctl->timeout));
+	case 'u':
+		return (parse_string(arg, &ctl->user));
+	case 'w':
+		return (parse_string(arg, &ctl->dir));
+	default:
+		return (-1);
+	}
+}
+
+/* Options of a command end at the first argument: what follows is its own. */
+static int
+parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
+{
+	char			 letters[2 * OPTION_MAX + 3] = "+:", *p;
+	const struct option_def	*o;
+	int			 ch;
+
+	p = letters + 2;
+	for (o = ctl->cmd->opts; o->letter != 0; o++) {
+		*p++ = o->letter;
+		if (o->arg != NULL)
+			*p++ = ':';
+	}
+	*p = '\0';
+	/* argv[-1] is the command's word; 0 also resets glibc's state. */
+	optind = 0;
+	opterr = 0;
+	while ((ch = getopt(argc + 1, argv - 1, letters)) != -1) {
+		if (ch == '?') {
+			snprintf(err, errlen, "unknown option: -%c", optopt);
+			return (-1);
+		}
+		if (ch == ':') {
+			snprintf(err, errlen, "option needs an argument: -%c",
+			    optopt);
+			return (-1);
+		}
+		if (parse_option(ctl, ch, optarg) == -1) {
+			snprintf(err, errlen, "invalid argument of -%c: %.64s",
+			    ch, optarg);
+			return (-1);
+		}
+	}
+	ctl->argc = argc + 1 - optind;
+	ctl->argv = argv - 1 + optind;
+	return (0);
+}
+
+/*
+ * The command line without the program's name.  On failure err has the
+ * reason, and ctl->cmd the command if it was understood so far.
+ */
+int
+parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
+{
+	if ((ctl->cmd = command_find(&argc, &argv, err, errlen)) == NULL)
+		return (-1);
+	if (parse_options(ctl, argc, argv, err, errlen) == -1)
+		return (-1);
+	if (ctl->argc < ctl->cmd->min) {
+		strlcpy(err, "missing argument", errlen);
+		return (-1);
+	}
+	if (ctl->cmd->max != -1 && ctl->argc > ctl->cmd->max) {
+		snprintf(err, errlen, "extra argument: %.64s",
+		    ctl->argv[ctl->cmd->max]);
+		return (-1);
+	}
+	return (0);
+}
+
+void
+parse_free(struct ctl *ctl)
+{
+	kvv_clear(&ctl->env);
+	kvv_clear(&ctl->labels);
+}
+
+void
+usage_command(FILE *f, const struct command *cmd)
+{
+	const struct option_def	*o;
+	int			 n = 0;
+
+	fprintf(f, "%s", cmd->name);
+	/* Letters without an argument stand together, as in the manual. */
+	for (o = cmd->opts; o->letter != 0; o++)
+		if (o->arg == NULL)
+			fprintf(f, "%s%c", n++ == 0 ? " [-" : "", o->letter);
+	if (n > 0)
+		fprintf(f, "]");
+	for (o = cmd->opts; o->letter != 0; o++)
+		if (o->arg != NULL)
+			fprintf(f, " [-%c %s]", o->letter, o->arg);
+	if (*cmd->args != '\0')
+		fprintf(f, " %s", cmd->args);
+	fprintf(f, "\n");
+}
+
+void
+usage(FILE *f)
+{
+	size_t	 i;
+
+	fprintf(f, "usage: sandboxctl [-j] [-s socket] command "
+	    "[argument ...]\ncommands:\n");
+	for (i = 0; i < ncommands; i++) {
+		fprintf(f, "\t");
+		usage_command(f, &commands[i]);
+	}
+}

@@ -1,0 +1,168 @@
+/*
+ * sandboxctl.h: what the files of sandboxctl share.
+ */
+
+#ifndef SANDBOXCTL_H
+#define SANDBOXCTL_H
+
+#include <sys/types.h>
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "libsandbox.h"
+#include "msg.h"
+
+/* How exec, run and wait leave when it is not the command that speaks. */
+#define EXIT_TIMEOUT		124
+#define EXIT_OURS		125
+#define EXIT_CANNOT		126
+#define EXIT_NOTFOUND		127
+#define EXIT_SIGNAL		128
+
+#define CTL_AGAIN		30000	/* ms to wait for a daemon's return */
+
+struct ctl;
+
+/* An option of a command; arg NULL if it takes none. */
+struct option_def {
+	char		 letter;
+	const char	*arg;
+};
+
+#define CMD_STATUS	0x1	/* exit statuses are those of exec */
+#define CMD_LOCAL	0x2	/* connects by itself */
+#define CMD_KEYS	0x4	/* -l may name a key alone */
+
+struct command {
+	const char		*name;	/* one word or two */
+	const struct option_def	*opts;	/* sorted, ends with letter 0 */
+	const char		*args;	/* for the usage, "" if none */
+	int			 min;	/* arguments after the options */
+	int			 max;	/* -1: any number */
+	int			 flags;
+	int			(*run)(struct ctl *);
+};
+
+/* The command line, parsed. */
+struct ctl {
+	const char		*socket;
+	int			 json;
+	const struct command	*cmd;
+	int			 argc;
+	char		       **argv;
+
+	int			 all;		/* -a */
+	uint32_t		 mcpus;		/* -c */
+	int			 detach;	/* -d */
+	struct kvv		 env;		/* -e */
+	int			 follow;	/* -f */
+	const char		*id;		/* -i */
+	const char		*image;		/* -I */
+	struct kvv		 labels;	/* -l */
+	uint64_t		 memory;	/* -m */
+	uint64_t		 from;		/* -n */
+	int			 stream;	/* -o; 0: both */
+	uint32_t		 pids;		/* -p */
+	int			 signo;		/* -s; 0: cancel */
+	const char		*state;		/* -S */
+	uint64_t		 timeout;	/* -t; ms */
+	const char		*user;		/* -u */
+	const char		*dir;		/* -w */
+
+	struct sandbox		*conn;
+	int			 failed;	/* exit status of a first error */
+};
+
+/* parser.c */
+extern const struct command	 commands[];
+extern const size_t		 ncommands;
+int		 parse(struct ctl *, int, char **, char *, size_t);
+int		 parse_size(const char *, uint64_t *);
+int		 parse_milli(const char *, uint64_t *);
+int		 parse_signal(const char *);
+void		 parse_free(struct ctl *);
+void		 usage_command(FILE *, const struct command *);
+void		 usage(FILE *);
+
+/* sandboxctl.c */
+int		 ctl_open(struct ctl *);
+int		 ctl_lost(const struct ctl *);
+int		 ctl_reopen(struct ctl *);
+int		 ctl_error(struct ctl *);
+int		 ctl_error_code(struct ctl *, enum code, const char *,
+		    const char *);
+int		 ctl_errno(struct ctl *, const char *);
+void		 ctl_ref(struct ctl *, const struct proto_sandbox *, char *,
+		    size_t);
+
+/* cmd_daemon.c */
+int		 cmd_ping(struct ctl *);
+int		 cmd_reload(struct ctl *);
+int		 cmd_status(struct ctl *);
+int		 cmd_version(struct ctl *);
+
+/* cmd_sandbox.c */
+int		 create_fill(struct ctl *, struct proto_create *);
+int		 cmd_create(struct ctl *);
+int		 cmd_delete(struct ctl *);
+int		 cmd_list(struct ctl *);
+int		 cmd_resume(struct ctl *);
+int		 cmd_show(struct ctl *);
+int		 cmd_stop(struct ctl *);
+
+/* cmd_exec.c */
+int		 cmd_exec(struct ctl *);
+int		 exec_attached(struct ctl *, char *, char **, int);
+int		 exec_status(struct ctl *, const struct proto_exec_info *);
+int		 cmd_kill(struct ctl *);
+int		 cmd_logs(struct ctl *);
+int		 cmd_ps(struct ctl *);
+int		 cmd_wait(struct ctl *);
+
+/* cmd_run.c */
+int		 cmd_run(struct ctl *);
+
+/* cmd_log.c */
+int		 cmd_events(struct ctl *);
+int		 cmd_log_verify(struct ctl *);
+
+/* cmd_image.c */
+int		 cmd_image_base(struct ctl *);
+int		 cmd_image_import(struct ctl *);
+
+/* signals.c: INT, TERM and HUP as a descriptor that poll(2) tells of. */
+int		 signals_catch(void);
+int		 signals_got(void);
+void		 signals_wake(void);
+void		 signals_drain(void);
+
+/* output.c */
+struct table;
+struct table	*table_new(const char *const *, size_t);
+void		 table_add(struct table *, size_t, const char *, ...)
+		    __attribute__((__format__(printf, 3, 4)));
+void		 table_print(struct table *, FILE *);
+void		 table_free(struct table *);
+void		 out_text(FILE *, const char *);
+void		 out_error(FILE *, const char *, const char *, const char *);
+void		 out_sandbox(FILE *, const struct proto_sandbox *);
+void		 out_event(FILE *, const struct proto_event *);
+void		 out_status(FILE *, const struct proto_status_info *,
+		    const struct proto_proc *, size_t, uint64_t);
+struct table	*out_list_new(void);
+void		 out_list_add(struct table *, const struct proto_sandbox *);
+struct table	*out_ps_new(void);
+void		 out_ps_add(struct table *, const struct proto_exec_info *);
+const char	*out_signal(int, char *, size_t);
+
+/* output_json.c */
+void		 json_message(FILE *, const struct msg_def *, const void *);
+void		 json_proto(FILE *, uint32_t, const void *);
+void		 json_error(FILE *, const char *, const char *, const char *);
+void		 json_status(FILE *, const struct proto_status_info *,
+		    const struct proto_proc *, size_t);
+void		 json_version(FILE *, const struct proto_hello_ok *);
+void		 json_ping(FILE *, uint64_t);
+
+#endif
