@@ -1,0 +1,411 @@
+/*
+ * Clients' sockets.  Nothing that comes in here may stop or end this
+ * process: each queue, count and waiting time has a bound, and a client that
+ * breaks the rules is closed, by the event handlers in this file alone.
+ */
+
+#include <sys/types.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frontend.h"
+#include "log.h"
+
+static int	client_cmp(struct client *, struct client *);
+static int	uid_cmp(struct uid_stat *, struct uid_stat *);
+static void	client_close(struct client *, const char *);
+static void	client_on_write(int, short, void *);
+
+RB_HEAD(client_tree, client);
+RB_HEAD(uid_tree, uid_stat);
+RB_PROTOTYPE(client_tree, client, entry, client_cmp);
+RB_PROTOTYPE(uid_tree, uid_stat, entry, uid_cmp);
+RB_GENERATE(client_tree, client, entry, client_cmp);
+RB_GENERATE(uid_tree, uid_stat, entry, uid_cmp);
+
+static struct client_tree	 clients = RB_INITIALIZER(&clients);
+static struct uid_tree		 uids = RB_INITIALIZER(&uids);
+static unsigned int		 nclients;
+static int			 stopping;
+
+static int
+client_cmp(struct client *a, struct client *b)
+{
+	return (a->session < b->session ? -1 : a->session > b->session);
+}
+
+static int
+uid_cmp(struct uid_stat *a, struct uid_stat *b)
+{
+	return (a->uid < b->uid ? -1 : a->uid > b->uid);
+}
+
+struct client *
+client_find(uint64_t session)
+{
+	struct client	 key, *c;
+
+	key.session = session;
+	if ((c = RB_FIND(client_tree, &clients, &key)) == NULL || c->broken)
+		return (NULL);
+	return (c);
+}
+
+static struct uid_stat *
+uid_get(uint32_t uid)
+{
+	struct uid_stat	*us, key;
+
+	key.uid = uid;
+	if ((us = RB_FIND(uid_tree, &uids, &key)) != NULL)
+		return (us);
+	if ((us = calloc(1, sizeof(*us))) == NULL)
+		return (NULL);
+	us->uid = uid;
+	TAILQ_INIT(&us->stalled);
+	RB_INSERT(uid_tree, &uids, us);
+	return (us);
+}
+
+static void
+uid_put(struct uid_stat *us)
+{
+	if (us->nclients > 0)
+		return;
+	if (us->nshort != 0 || us->nlong != 0)
+		log_warnx("uid %u: %u and %u requests without a client",
+		    us->uid, us->nshort, us->nlong);
+	RB_REMOVE(uid_tree, &uids, us);
+	free(us);
+}
+
+/* No bytes are read: the requests in flight or the answers are too many. */
+static int
+client_bounded(const struct client *c)
+{
+	return (stopping || c->hello == HELLO_SENT || request_bounded(c) ||
+	    imsgbuf_queuesize((struct imsgbuf *)(uintptr_t)&c->ibuf) >
+	    CLIENT_OUT_STOP);
+}
+
+/* Reading and its deadline, as the state of things asks for. */
+static void
+client_watch(struct client *c)
+{
+	struct timeval	 tv = { CLIENT_MESSAGE_WAIT, 0 };
+	int		 partial;
+
+	if (client_bounded(c)) {
+		event_del(&c->rev);
+		event_del(&c->tmo);
+		if (!c->stalled && c->us->nshort >= UID_INFLIGHT_MAX) {
+			TAILQ_INSERT_TAIL(&c->us->stalled, c, stalled_entry);
+			c->stalled = 1;
+		}
+		return;
+	}
+	event_add(&c->rev, NULL);
+	partial = c->hello == HELLO_NONE || c->ibuf.rlen > c->ibuf.rpos;
+	/* From the first byte on, however often there is one more. */
+	if (!partial)
+		event_del(&c->tmo);
+	else if (!event_pending(&c->tmo, EV_TIMEOUT, NULL))
+		event_add(&c->tmo, &tv);
+}
+
+/*
+ * Whole messages out of what has been read, as far as the bounds allow.
+ * -1 if the client was closed over it.
+ */
+static int
+client_process(struct client *c)
+{
+	struct imsg	 imsg;
+	int		 n;
+
+	while (!c->broken && !client_bounded(c)) {
+		if ((n = imsgbuf_get(&c->ibuf, &imsg)) == 0)
+			break;
+		if (n == -1) {
+			client_close(c, "malformed message");
+			return (-1);
+		}
+		event_del(&c->tmo);
+		n = request_recv(c, &imsg);
+		imsg_free(&imsg);
+		if (n == -1) {
+			client_close(c, "broke the protocol");
+			return (-1);
+		}
+	}
+	client_watch(c);
+	return (0);
+}
+
+/* The socket has bytes, or the bounds allow more of what was read before. */
+static void
+client_on_read(int fd, short event, void *arg)
+{
+	struct client	*c = arg;
+	int		 n;
+
+	(void)fd;
+	(void)event;
+	if (c->broken) {
+		client_close(c, "its answers cannot be queued");
+		return;
+	}
+	/* First what is here: the buffer is not to grow while it waits. */
+	if (client_process(c) == -1 || client_bounded(c))
+		return;
+	if ((n = imsgbuf_read(&c->ibuf)) == 1)
+		(void)client_process(c);
+	else
+		client_close(c, n == 0 ? "hung up" : "read failed");
+}
+
+/* Nothing of it is under way that ends by itself. */
+static int
+client_idle(const struct client *c)
+{
+	return (c->nshort == 0 && c->ncontrol == 0 &&
+	    TAILQ_EMPTY(&c->ibuf.w.bufs));
+}
+
+static void
+client_on_write(int fd, short event, void *arg)
+{
+	struct client	*c = arg;
+	struct timeval	 tv = { CLIENT_READ_WAIT, 0 };
+	size_t		 before;
+
+	(void)fd;
+	(void)event;
+	if (c->broken) {
+		client_close(c, "its answers cannot be queued");
+		return;
+	}
+	before = imsgbuf_queuesize(&c->ibuf);
+	if (imsgbuf_write(&c->ibuf) == -1) {
+		client_close(c, "write failed");
+		return;
+	}
+	if (imsgbuf_queuelen(&c->ibuf) == 0)
+		event_del(&c->wtmo);
+	else {
+		event_add(&c->wev, NULL);
+		if (imsgbuf_queuesize(&c->ibuf) < before ||
+		    !event_pending(&c->wtmo, EV_TIMEOUT, NULL))
+			event_add(&c->wtmo, &tv);
+	}
+	if (stopping && client_idle(c))
+		client_close(c, "the daemon stops");
+	else if (before > CLIENT_OUT_STOP)
+		client_resume(c);
+}
+
+static void
+client_on_tmo(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	client_close(arg, "incomplete message");
+}
+
+static void
+client_on_wtmo(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	client_close(arg, "took no answer");
+}
+
+void
+client_new(uint64_t session, uint32_t uid, int fd)
+{
+	struct client	*c;
+	int		 flags;
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		goto fail;
+	c->session = session;
+	c->fd = fd;
+	TAILQ_INIT(&c->reqs);
+	if (RB_INSERT(client_tree, &clients, c) != NULL)
+		fatalx("%s: session %llu stands twice", __func__,
+		    (unsigned long long)session);
+	if ((c->us = uid_get(uid)) == NULL) {
+		RB_REMOVE(client_tree, &clients, c);
+		goto fail;
+	}
+	c->us->nclients++;
+	nclients++;
+	if ((flags = fcntl(fd, F_GETFL)) != -1)
+		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	/* No control buffer: what a client attaches the kernel discards. */
+	imsgbuf_init(&c->ibuf, fd);
+	imsgbuf_set_maxsize(&c->ibuf, PROTO_MAX_HELLO);
+	event_set(&c->rev, fd, EV_READ | EV_PERSIST, client_on_read, c);
+	event_set(&c->wev, fd, EV_WRITE, client_on_write, c);
+	event_set(&c->flush, -1, 0, client_on_write, c);
+	evtimer_set(&c->tmo, client_on_tmo, c);
+	evtimer_set(&c->wtmo, client_on_wtmo, c);
+	client_watch(c);
+	return;
+ fail:
+	log_warn("%s", __func__);
+	free(c);
+	(void)shutdown(fd, SHUT_RDWR);
+	close(fd);
+}
+
+/* HELLO was answered: larger messages, and more than one at a time. */
+void
+client_greeted(struct client *c)
+{
+	c->hello = HELLO_DONE;
+	imsgbuf_set_maxsize(&c->ibuf, PROTO_MAX_PAYLOAD);
+}
+
+static void
+client_close(struct client *c, const char *why)
+{
+	struct uid_stat	*us = c->us;
+	struct request	*r;
+
+	c->broken = 1;
+	while ((r = TAILQ_FIRST(&c->reqs)) != NULL)
+		request_free(c, r);
+	if (c->stalled)
+		TAILQ_REMOVE(&us->stalled, c, stalled_entry);
+	event_del(&c->rev);
+	event_del(&c->wev);
+	event_del(&c->flush);
+	event_del(&c->tmo);
+	event_del(&c->wtmo);
+	imsgbuf_clear(&c->ibuf);
+	/* The parent holds the socket too, and learns of the end by this. */
+	(void)shutdown(c->fd, SHUT_RDWR);
+	close(c->fd);
+	RB_REMOVE(client_tree, &clients, c);
+	us->nclients--;
+	nclients--;
+	log_debug("session %llu of uid %u closed: %s; "
+	    "%u clients, of the uid %u with %u short and %u long requests",
+	    (unsigned long long)c->session, us->uid, why, nclients,
+	    us->nclients, us->nshort, us->nlong);
+	free(c);
+	client_resume_uid(us);
+	uid_put(us);
+	if (stopping && nclients == 0)
+		frontend_stopped();
+}
+
+/*
+ * Only queues: a client whose queue is over its bound is closed later, by
+ * an event of its own, since callers go on using it.
+ */
+static void
+client_break(struct client *c)
+{
+	c->broken = 1;
+	event_active(&c->flush, EV_WRITE, 1);
+}
+
+void
+client_send(struct client *c, uint32_t type, uint32_t id, int fd,
+    const void *msg)
+{
+	const struct msg_def	*def = proto_def(type);
+	msgpack_sbuffer		 sb;
+
+	msgpack_sbuffer_init(&sb);
+	if (c->broken || def == NULL || msg_encode_map(&sb, def, msg) == -1 ||
+	    imsgbuf_queuesize(&c->ibuf) + sb.size > CLIENT_OUT_MAX ||
+	    imsg_compose(&c->ibuf, type, id, 0, fd, sb.data, sb.size) == -1) {
+		if (fd != -1)
+			close(fd);
+		if (!c->broken)
+			client_break(c);
+	} else if (!event_pending(&c->wev, EV_WRITE, NULL))
+		event_active(&c->flush, EV_WRITE, 1);
+	msgpack_sbuffer_destroy(&sb);
+}
+
+void
+client_error(struct client *c, uint32_t id, enum code code,
+    const char *field, const char *text)
+{
+	struct proto_error	 e;
+
+	memset(&e, 0, sizeof(e));
+	snprintf(e.code, sizeof(e.code), "%s", code_name(code));
+	snprintf(e.text, sizeof(e.text), "%s", text);
+	snprintf(e.field, sizeof(e.field), "%s", field);
+	client_send(c, PROTO_ERROR, id, -1, &e);
+}
+
+/*
+ * The bounds allow more: read on.  What waits in the buffer would not wake
+ * the socket's event, so the event is made active.
+ */
+void
+client_resume(struct client *c)
+{
+	/* The last answer to a client whose end has come may be out. */
+	if (stopping && !c->broken)
+		event_active(&c->flush, EV_WRITE, 1);
+	if (c->broken || client_bounded(c) ||
+	    event_pending(&c->rev, EV_READ, NULL))
+		return;
+	client_watch(c);
+	event_active(&c->rev, EV_READ, 1);
+}
+
+/* Those who wait for their uid's bound, in the order of their coming. */
+void
+client_resume_uid(struct uid_stat *us)
+{
+	struct client	*c;
+
+	while (us->nshort < UID_INFLIGHT_MAX &&
+	    (c = TAILQ_FIRST(&us->stalled)) != NULL) {
+		TAILQ_REMOVE(&us->stalled, c, stalled_entry);
+		c->stalled = 0;
+		client_resume(c);
+	}
+}
+
+/*
+ * The end: nothing more is read, and each client goes when it has had the
+ * answers that are under way.
+ */
+void
+client_stop_all(void)
+{
+	struct client	*c;
+
+	stopping = 1;
+	RB_FOREACH(c, client_tree, &clients) {
+		event_del(&c->rev);
+		event_del(&c->tmo);
+		event_active(&c->flush, EV_WRITE, 1);
+	}
+	if (nclients == 0)
+		frontend_stopped();
+}
+
+void
+client_close_all(void)
+{
+	struct client	*c;
+
+	while ((c = RB_MIN(client_tree, &clients)) != NULL)
+		client_close(c, "the daemon stops");
+}

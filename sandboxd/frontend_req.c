@@ -1,0 +1,419 @@
+/*
+ * Requests: what a client asks goes to the store, what store and runner
+ * answer goes to the client.  One table says what each type is.
+ */
+
+#include <sys/types.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend.h"
+#include "log.h"
+#include "spec.h"
+
+/* Room for any request, aligned for each of its members. */
+union request_any {
+	uint64_t			 align;
+	struct proto_hello		 hello;
+	struct proto_create		 create;
+	struct proto_list		 list;
+	struct proto_ref		 ref;
+	struct proto_exec		 exec;
+	struct proto_attach		 attach;
+	struct proto_input_end		 input_end;
+	struct proto_ps			 ps;
+	struct proto_wait		 wait;
+	struct proto_kill		 kill;
+	struct proto_events		 events;
+	struct proto_credit		 credit;
+	struct proto_image_import	 image_import;
+};
+
+static const struct {
+	int		 known;
+	enum req_class	 class;
+} types[PROTO_HELLO_OK] = {
+	[PROTO_HELLO] = { 1, REQ_SHORT },
+	[PROTO_PING] = { 1, REQ_SHORT },
+	[PROTO_STATUS] = { 1, REQ_SHORT },
+	[PROTO_CREATE] = { 1, REQ_LONG },
+	[PROTO_LIST] = { 1, REQ_SHORT },
+	[PROTO_SHOW] = { 1, REQ_SHORT },
+	[PROTO_STOP] = { 1, REQ_LONG },
+	[PROTO_RESUME] = { 1, REQ_LONG },
+	[PROTO_DELETE] = { 1, REQ_LONG },
+	[PROTO_EXEC] = { 1, REQ_LONG },
+	[PROTO_ATTACH] = { 1, REQ_LONG },
+	[PROTO_INPUT_END] = { 1, REQ_CONTROL },
+	[PROTO_PS] = { 1, REQ_SHORT },
+	[PROTO_LOGS] = { 1, REQ_LONG },
+	[PROTO_WAIT] = { 1, REQ_LONG },
+	[PROTO_KILL] = { 1, REQ_CONTROL },
+	[PROTO_EVENTS] = { 1, REQ_LONG },
+	[PROTO_CREDIT] = { 1, REQ_CONTROL },
+	[PROTO_IMAGE_IMPORT] = { 1, REQ_LONG },
+	[PROTO_RELOAD] = { 1, REQ_SHORT },
+	[PROTO_LOG_VERIFY] = { 1, REQ_LONG },
+};
+
+int
+request_bounded(const struct client *c)
+{
+	return (c->nshort >= CLIENT_INFLIGHT_MAX ||
+	    c->ncontrol >= CLIENT_INFLIGHT_MAX ||
+	    c->us->nshort >= UID_INFLIGHT_MAX);
+}
+
+static struct request *
+request_find(struct client *c, uint32_t id)
+{
+	struct request	*r;
+
+	TAILQ_FOREACH(r, &c->reqs, entry)
+		if (r->id == id)
+			return (r);
+	return (NULL);
+}
+
+static void
+request_count(struct client *c, struct request *r)
+{
+	if (r->class == REQ_CONTROL) {
+		c->ncontrol++;
+		return;
+	}
+	c->nshort++;
+	c->us->nshort++;
+	if (r->class == REQ_LONG) {
+		r->is_long = 1;
+		c->nlong++;
+		c->us->nlong++;
+	}
+}
+
+/* It goes on by itself from here: room for another one. */
+static void
+request_accepted(struct client *c, struct request *r)
+{
+	if (r->accepted || r->class != REQ_LONG)
+		return;
+	r->accepted = 1;
+	c->nshort--;
+	c->us->nshort--;
+	client_resume(c);
+	client_resume_uid(c->us);
+}
+
+void
+request_free(struct client *c, struct request *r)
+{
+	TAILQ_REMOVE(&c->reqs, r, entry);
+	if (r->class == REQ_CONTROL)
+		c->ncontrol--;
+	else if (!r->accepted) {
+		c->nshort--;
+		c->us->nshort--;
+	}
+	if (r->is_long) {
+		c->nlong--;
+		c->us->nlong--;
+	}
+	free(r);
+	client_resume(c);
+	client_resume_uid(c->us);
+}
+
+/* Which outputs a request will open, and whether it is short for once. */
+static void
+request_shape(struct request *r, const union request_any *any)
+{
+	switch (r->type) {
+	case PROTO_EXEC:
+		if (!(any->exec.flags & EXEC_ATTACH))
+			r->class = REQ_SHORT;
+		else
+			r->expect = any->exec.flags & EXEC_MERGE ?
+			    1 << 1 : 1 << 1 | 1 << 2;
+		break;
+	case PROTO_ATTACH:
+	case PROTO_LOGS:
+		r->expect = any->attach.streams & (1 << 1 | 1 << 2);
+		break;
+	case PROTO_CREATE:
+		if (!any->create.wait)
+			r->class = REQ_SHORT;
+		break;
+	case PROTO_STOP:
+	case PROTO_RESUME:
+	case PROTO_DELETE:
+		if (!any->ref.wait)
+			r->class = REQ_SHORT;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Fields that the codec refuses: with the limit, where that is the fault. */
+static void
+refuse_field(struct client *c, uint32_t id, const struct msg_def *def,
+    const char *field, const char *why)
+{
+	const struct msg_field	*f = NULL;
+	enum code		 code = CODE_INVALID_ARGUMENT;
+	char			 text[TEXT_MAX + 1];
+	size_t			 i;
+
+	if (field == NULL) {
+		snprintf(text, sizeof(text), "invalid %s: %s", def->name, why);
+		client_error(c, id, code, "", text);
+		return;
+	}
+	for (i = 0; i < def->nfields; i++)
+		if (strcmp(def->fields[i].name, field) == 0)
+			f = &def->fields[i];
+	if (f != NULL && strncmp(why, "too ", 4) == 0 &&
+	    strcmp(why, "too small") != 0) {
+		code = CODE_LIMIT_EXCEEDED;
+		snprintf(text, sizeof(text),
+		    "invalid %s: %s: the limit is %llu", field, why,
+		    f->kind == M_STR ? (unsigned long long)f->size - 1 :
+		    f->max != 0 ? (unsigned long long)f->max :
+		    f->size < 8 ? (1ULL << (8 * f->size)) - 1 : UINT64_MAX);
+	} else
+		snprintf(text, sizeof(text), "invalid %s: %s", field, why);
+	client_error(c, id, code, field, text);
+}
+
+/* More credit for a subscription.  A late one for an ended one is normal. */
+static int
+request_credit(struct client *c, uint32_t id, const union request_any *any)
+{
+	struct request	*r;
+
+	if ((r = request_find(c, id)) == NULL)
+		return (0);
+	if (r->type != PROTO_EVENTS)
+		return (-1);
+	/* Credit is for what was taken: more often it is a flood. */
+	if (++r->credits > r->events + CLIENT_CREDITS)
+		return (-1);
+	pipe_send(&fe_store, PROTO_CREDIT, 0, c->session, id, -1, any);
+	return (0);
+}
+
+static int
+request_begin(struct client *c, uint32_t type, uint32_t id,
+    const union request_any *any)
+{
+	struct request	*r;
+
+	if ((r = calloc(1, sizeof(*r))) == NULL) {
+		client_error(c, id, CODE_UNAVAILABLE, "", "out of memory");
+		return (0);
+	}
+	r->id = id;
+	r->type = type;
+	r->class = types[type].class;
+	request_shape(r, any);
+	if (r->class == REQ_LONG && (c->nlong >= CLIENT_LONG_MAX ||
+	    c->us->nlong >= UID_LONG_MAX)) {
+		free(r);
+		client_error(c, id, CODE_LIMIT_EXCEEDED, "", "too many "
+		    "attached commands, subscriptions and waits at a time");
+		return (0);
+	}
+	TAILQ_INSERT_TAIL(&c->reqs, r, entry);
+	request_count(c, r);
+	if (type == PROTO_HELLO)
+		c->hello = HELLO_SENT;
+	pipe_send(&fe_store, type, 0, c->session, id, -1,
+	    proto_def(type)->nfields == 0 ? NULL : any);
+	/* These say nothing until they end. */
+	if (type == PROTO_WAIT || type == PROTO_EVENTS ||
+	    type == PROTO_LOG_VERIFY)
+		request_accepted(c, r);
+	return (0);
+}
+
+int
+request_recv(struct client *c, struct imsg *imsg)
+{
+	static const uint8_t	 none[1] = { 0x80 };	/* empty map */
+	union request_any	 any;
+	const struct msg_def	*def;
+	const char		*field, *why;
+	const uint8_t		*data = none;
+	struct spec_error	 e;
+	uint32_t		 type, id;
+	size_t			 len;
+	int			 ret = 0;
+
+	type = imsg_get_type(imsg);
+	id = imsg_get_id(imsg);
+	/* No descriptor was received; one that was announced is a breach. */
+	if (id == 0 || type >= PROTO_HELLO_OK || !types[type].known ||
+	    (c->hello == HELLO_NONE) != (type == PROTO_HELLO) ||
+	    (type != PROTO_CREDIT && request_find(c, id) != NULL))
+		return (-1);
+	if ((def = proto_def(type)) == NULL || def->size > sizeof(any))
+		fatalx("%s: no room for type %u", __func__, type);
+	if ((len = imsg_get_len(imsg)) == 0)
+		len = sizeof(none);
+	else
+		data = ibuf_data(imsg->buf);
+	if (msg_decode_map(&any, def, data, len, &field, &why) == -1) {
+		/* What has no answer cannot be refused. */
+		if (type == PROTO_CREDIT)
+			return (-1);
+		refuse_field(c, id, def, field, why);
+		return (0);
+	}
+	if (spec_check(type, &any, &e) == -1) {
+		if (type == PROTO_CREDIT)
+			ret = -1;
+		else
+			client_error(c, id, e.code, e.field, e.text);
+	} else if (type == PROTO_CREDIT)
+		ret = request_credit(c, id, &any);
+	else
+		ret = request_begin(c, type, id, &any);
+	msg_clear(&any, def);
+	return (ret);
+}
+
+static int
+request_over(const struct request *r)
+{
+	uint32_t	 wait;
+
+	wait = r->failed ? r->open : r->open | r->expect;
+	return (r->ended && (wait & ~r->done) == 0);
+}
+
+/* END goes out when all the output that it ends has been told of. */
+static void
+request_try_end(struct client *c, struct request *r)
+{
+	if (!request_over(r))
+		return;
+	client_send(c, PROTO_END, r->id, -1, &r->end);
+	if (r->type == PROTO_HELLO && c->hello == HELLO_SENT)
+		c->hello = HELLO_NONE;
+	request_free(c, r);
+}
+
+/* Of a command that never ran the runner has nothing to tell. */
+static int
+never_ran(const struct proto_exec_info *info)
+{
+	return (strcmp(info->state, "failed") == 0 ||
+	    strcmp(info->state, "lost") == 0);
+}
+
+/* The client and request that a frame is for; 0 if they are gone. */
+static int
+answered(const struct frame *f, struct client **c, struct request **r)
+{
+	if ((*c = client_find(f->session)) == NULL ||
+	    (*r = request_find(*c, f->req)) == NULL)
+		return (0);
+	return (1);
+}
+
+int
+request_recv_answer(struct chan *ch, struct frame *f, void *msg)
+{
+	struct client	*c;
+	struct request	*r;
+	int		 fd;
+
+	(void)ch;
+	if (!answered(f, &c, &r))
+		return (0);
+	switch (f->type) {
+	case PROTO_END:
+		r->end = *(struct proto_end *)msg;
+		r->ended = 1;
+		/* Pipes that the runner did open may be under way still. */
+		if (r->failed) {
+			frontend_drain_runner();
+			if (!answered(f, &c, &r))
+				return (0);
+		}
+		request_try_end(c, r);
+		return (0);
+	case PROTO_ERROR:
+		client_send(c, PROTO_ERROR, r->id, -1, msg);
+		if (r->type == PROTO_HELLO)
+			c->hello = HELLO_NONE;
+		request_free(c, r);
+		return (0);
+	case PROTO_HELLO_OK:
+		if (r->type != PROTO_HELLO)
+			return (-1);
+		client_greeted(c);
+		break;
+	case PROTO_EXEC_INFO:
+		if (r->expect != 0)
+			r->failed = never_ran(msg);
+		break;
+	case PROTO_EVENT:
+		r->events++;
+		break;
+	default:
+		break;
+	}
+	fd = f->fd;
+	f->fd = -1;
+	client_send(c, f->type, r->id, fd, msg);
+	request_accepted(c, r);
+	return (0);
+}
+
+int
+request_recv_stream(struct chan *ch, struct frame *f, void *msg)
+{
+	const struct proto_stream	*s = msg;
+	struct client			*c;
+	struct request			*r;
+	int				 fd;
+
+	(void)ch;
+	if (s->stream > 2 || f->fd == -1)
+		return (-1);
+	if (!answered(f, &c, &r))
+		return (0);
+	/* The store has said ACCEPTED before: the client reads it first. */
+	if (r->type == PROTO_EXEC && !r->accepted) {
+		frontend_drain_store();
+		if (!answered(f, &c, &r))
+			return (0);
+	}
+	if (s->stream != 0)
+		r->open |= 1 << s->stream;
+	fd = f->fd;
+	f->fd = -1;
+	client_send(c, PROTO_STREAM, r->id, fd, msg);
+	request_accepted(c, r);
+	return (0);
+}
+
+int
+request_recv_stream_end(struct chan *ch, struct frame *f, void *msg)
+{
+	const struct msg_stream_end	*s = msg;
+	struct client			*c;
+	struct request			*r;
+
+	(void)ch;
+	if (s->stream < 1 || s->stream > 2)
+		return (-1);
+	if (!answered(f, &c, &r))
+		return (0);
+	r->done |= 1 << s->stream;
+	request_try_end(c, r);
+	return (0);
+}
