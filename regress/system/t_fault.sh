@@ -1,0 +1,151 @@
+# A process is killed at each fault point in turn, while it works; then the
+# daemon is killed and started again: nothing that was accepted is missing,
+# everything comes to a state of rest, and nothing is left over.
+#
+# The points are those in the sources, so a new one has its case at once.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+points()
+{
+	grep -rho --include='*.c' 'fault("[a-z_.]*")' "$SBX_TOP/lib" \
+	    "$SBX_TOP/sandboxd" | sed 's/.*"\(.*\)".*/\1/' | sort -u
+}
+
+# What a client gets an answer to, it notes: these are promises.
+ask()
+{
+	timeout 60 "$CTL" "$@" </dev/null 2>>ask.err
+}
+
+workload()
+{
+	ask image base >/dev/null
+	if ask create -d -i first >/dev/null; then
+		echo first >>created
+	fi
+	# The guest's points are reached by the guest of this one.
+	if ask create -i second -e "SANDBOXD_FAULT=$1" >/dev/null; then
+		echo second >>created
+	fi
+	if e=$(ask exec -d second sh -c 'echo out; exit 7'); then
+		echo "$e" >>execs
+		ask wait "$e" >/dev/null
+	fi
+	ask exec second cat /etc/passwd >/dev/null
+	if e=$(ask exec -d second sleep 1000); then
+		ask kill "$e" >/dev/null
+	fi
+	ask stop second >/dev/null
+	ask resume second >/dev/null
+	ask stop second >/dev/null
+	if ask delete second >/dev/null; then
+		echo second >>deleted
+	fi
+	: >worked
+}
+
+fired()
+{
+	grep -q 'signal 9' "$LOG"
+}
+
+# Nothing is on its way any more.
+at_rest()
+{
+	"$CTL" list -a >list 2>/dev/null &&
+	    ! grep -qE 'pending|pausing|stopping|resuming|deleting' list
+}
+
+check_promises()
+{
+	touch created deleted execs
+	while read -r id; do
+		! grep -qx "$id" deleted || continue
+		"$CTL" show "$id" >show 2>&1 ||
+		    atf_fail "$id was accepted: $(cat show)"
+	done <created
+	while read -r e; do
+		case $1 in
+		guest.*) continue ;;
+		esac
+		s=0
+		timeout 60 "$CTL" wait "$e" >out 2>&1 </dev/null || s=$?
+		[ $s -eq 7 ] || atf_fail "$e ended with $s: $(cat out)"
+		[ "$("$CTL" logs "$e")" = out ] || atf_fail "output of $e"
+	done <execs
+}
+
+one_point()
+{
+	BIN=$SBX_FAULTBIN
+	daemon_use main
+	daemon_conf
+	export SANDBOXD_FAULT="$1:$2"
+	daemon_run
+	unset SANDBOXD_FAULT
+	await '"$CTL" ping >/dev/null 2>&1 || fired' 60
+	workload "$1:$2" &
+	work=$!
+	await '[ -e worked ] || fired' 300
+	case $1 in
+	guest.*) await '[ -e worked ]' 300 ;;
+	*)	fired || atf_fail "the point was not passed: $(cat ask.err)" ;;
+	esac
+	daemon_kill
+	wait $work
+
+	daemon_start
+	await at_rest 120
+	check_promises "$1"
+	atf_check -o ignore -e ignore "$CTL" image base
+	atf_check -o ignore "$CTL" create -i third
+	atf_check -o inline:"hello\n" "$CTL" exec third echo hello
+	for id in first second third; do
+		! "$CTL" show "$id" >/dev/null 2>&1 ||
+		    atf_check -o ignore "$CTL" delete "$id"
+	done
+	nothing_left
+	atf_check -o ignore "$CTL" log verify
+	daemon_stop
+}
+
+fault_case()
+{
+	n=$(echo "$1" | tr . _)_$2
+	eval "atf_test_case $n cleanup
+	${n}_head()
+	{
+		atf_set descr 'killed at pass $2 of $1'
+		atf_set timeout 900
+	}
+	${n}_body()
+	{
+		one_point $1 $2
+	}
+	${n}_cleanup()
+	{
+		daemon_cleanup
+	}"
+	CASES="$CASES $n"
+}
+
+CASES=
+for p in $(points); do
+	case $p in
+	store.checkpoint.*) passes=1 ;;
+	store.*) passes="$(figure 4 "1 2 3 4 5 6 8 12")" ;;
+	*) passes="$(figure 1 "1 2 3")" ;;
+	esac
+	for n in $passes; do
+		fault_case "$p" "$n"
+	done
+done
+
+atf_init_test_cases()
+{
+	for c in $CASES; do
+		atf_add_test_case "$c"
+	done
+}
