@@ -10,8 +10,11 @@ all: config
 
 include ${TOP}/config.mk
 
+# An object that has the folder of an earlier PREFIX in it is made again.
 config:
 	@sh tools/config.sh
+	@test "$$(cat .prefix 2>/dev/null)" = "${LIBEXECDIR}" || \
+	    { rm -f sandboxctl/cmd_image.o; echo "${LIBEXECDIR}" >.prefix; }
 
 # The same tree once more, by links, with its own objects and programs.
 fault:
@@ -68,7 +71,7 @@ uninstall:
 
 clean:
 	@for d in ${SUBDIRS}; do (cd $$d && ${MAKE} clean) || exit 1; done
-	rm -rf obj-fault obj-asan regress/obj
+	rm -rf obj-fault obj-asan regress/obj regress/obj-asan .prefix
 
 .PHONY: all config fault asan-build deps users check regress asan soak demo \
 	bench lint install uninstall clean
