@@ -59,6 +59,7 @@ int	sandbox_raise_admin(void);
 int	sandbox_raise_fowner(void);
 int	sandbox_raise_ptrace(void);
 void	sandbox_lower(void);
+int	sandbox_drop(void);		/* all capabilities, for good */
 void	sandbox_rlimit(int, uint64_t);
 
 #endif

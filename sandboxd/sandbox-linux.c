@@ -164,3 +164,12 @@ sandbox_lower(void)
 	if (sandbox_raise(0) == -1)
 		fatal("%s", __func__);
 }
+
+/* For a child that is no role: it may be of uid 0 and keeps none even so. */
+int
+sandbox_drop(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		return (-1);
+	return (caps_set(0, 0));
+}

@@ -1,0 +1,636 @@
+/*
+ * The parent: starts the set of children, watches over it, and replaces the
+ * whole of it when one dies.  Starting after a death and starting for the
+ * first time are the same.  It takes small typed messages from its children
+ * and acts on few of them; one that breaks the protocol is killed.
+ */
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event.h>
+
+#include "log.h"
+#include "parent.h"
+
+#define READY_SECS	60		/* for all children to be ready */
+#define REAP_SECS	10		/* until a killed one is missed */
+#define STOP_SECS	10		/* for a polite end */
+#define DELAY_MIN	100		/* ms, doubled with each death */
+#define DELAY_MAX	30000
+#define DEATHS_MAX	1024
+#define QUEUE_MAX	(32 * 1024 * 1024)	/* bytes towards one child */
+
+struct parent	 env;
+
+static struct event	 ev_child, ev_hup, ev_int, ev_term;
+static struct event	 ev_timer;	/* of the state that we are in */
+static uint64_t		 deaths[DEATHS_MAX];	/* newest first, ms */
+static int		 was_running;	/* some set was */
+
+static void	 set_start(void);
+static void	 set_fail(void);
+static void	 set_reaped(void);
+
+static const struct {
+	enum role	 a, b;
+} pipes[] = {
+	{ ROLE_FRONTEND, ROLE_STORE },
+	{ ROLE_STORE, ROLE_BROKER },
+	{ ROLE_STORE, ROLE_RUNNER },
+	{ ROLE_RUNNER, ROLE_FRONTEND },
+};
+
+uint64_t
+parent_now(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ((uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec);
+}
+
+static uint64_t
+monotonic_ms(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000);
+}
+
+int
+parent_running(void)
+{
+	return (env.state == SET_RUNNING);
+}
+
+static void
+timer_set(uint64_t ms)
+{
+	struct timeval	 tv;
+
+	tv.tv_sec = (time_t)(ms / 1000);
+	tv.tv_usec = (suseconds_t)(ms % 1000 * 1000);
+	evtimer_del(&ev_timer);
+	evtimer_add(&ev_timer, &tv);
+}
+
+/* It is not trusted any more; its death does the rest. */
+static void
+child_condemn(struct child *c, const char *why)
+{
+	if (c->condemned)
+		return;
+	c->condemned = 1;
+	log_warnx("%s[%d]: %s; killed", c->name, (int)c->pid, why);
+	event_del(&c->ch.ev);
+	if (c->pid != 0)
+		(void)kill(c->pid, SIGKILL);
+}
+
+/*
+ * As pipe_send(), but what cannot be sent ends the child and not us.  To one
+ * that is not there nothing is sent.
+ */
+void
+parent_send(enum role role, uint32_t type, uint64_t op, uint64_t session,
+    uint32_t req, int fd, const void *msg)
+{
+	struct child	*c = &env.child[role];
+	msgpack_sbuffer	 sb;
+
+	if (!c->open || c->condemned) {
+		if (fd != -1)
+			close(fd);
+		return;
+	}
+	msgpack_sbuffer_init(&sb);
+	if (msg_encode_array(&sb, msg_def(type), msg) == -1) {
+		log_warn("%s: %s", __func__, msg_name(type));
+		if (fd != -1)
+			close(fd);
+		child_condemn(c, "cannot be told what it must know");
+	} else if (chan_send(&c->ch, type, op, session, req, fd, sb.data,
+	    sb.size) == -1) {
+		log_warn("%s: %s", __func__, msg_name(type));
+		child_condemn(c, "does not read its pipe");
+	}
+	msgpack_sbuffer_destroy(&sb);
+}
+
+/* What `sandboxctl status' shows, ourselves first. */
+static void
+send_procs(void)
+{
+	struct proto_proc	 p;
+	const struct child	*c;
+	enum role		 r;
+
+	for (r = ROLE_PARENT; r < ROLE_MAX; r++) {
+		c = &env.child[r];
+		memset(&p, 0, sizeof(p));
+		strlcpy(p.name, c->name, sizeof(p.name));
+		strlcpy(p.user, c->user, sizeof(p.user));
+		p.uid = c->uid;
+		p.pid = (uint32_t)c->pid;
+		p.started = c->started;
+		parent_send(ROLE_STORE, MSG_PROC, 0, 0, 0, -1, &p);
+	}
+}
+
+static void
+set_go(void)
+{
+	enum role	 r;
+
+	evtimer_del(&ev_timer);
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		parent_send(r, MSG_GO, 0, 0, 0, -1, NULL);
+	send_procs();
+	env.state = SET_RUNNING;
+	log_info(was_running ? "running again" : "running");
+	if (!was_running) {
+		was_running = 1;
+		parent_started();
+		workdir_resume();
+	}
+}
+
+static int
+recv_ready(struct child *c)
+{
+	enum role	 r;
+
+	if (env.state != SET_STARTING || c->ready)
+		return (-1);
+	if (parent_check_child(c) == -1) {
+		child_condemn(c, "must not run so");
+		return (0);
+	}
+	log_debug("%s[%d] is ready", c->name, (int)c->pid);
+	c->ready = 1;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (!env.child[r].ready)
+			return (0);
+	set_go();
+	return (0);
+}
+
+static void
+recv_log(const struct child *c, const struct msg_log *m)
+{
+	int	 priority = (int)(m->priority & LOG_PRIMASK);
+
+	if (priority == LOG_DEBUG && env.verbose == 0)
+		return;
+	log_line(priority, c->name, m->text);
+}
+
+static void
+recv_reload(const struct frame *f)
+{
+	struct msg_result	 m;
+
+	memset(&m, 0, sizeof(m));
+	/* The store asks for whom; who that is we know ourselves. */
+	if (!sessions_is_root(f->session)) {
+		m.code = CODE_PERMISSION_DENIED;
+		strlcpy(m.text, "only root may reload the configuration",
+		    sizeof(m.text));
+	} else if (parent_reload(m.text, sizeof(m.text)) == -1)
+		m.code = CODE_INVALID_ARGUMENT;
+	parent_send(ROLE_STORE, MSG_RELOAD_DONE, f->op, f->session, f->req,
+	    -1, &m);
+}
+
+union parent_msg {
+	struct msg_log	 log;
+	struct msg_work	 work;
+};
+
+static int
+dispatch_one(struct child *c, const struct frame *f,
+    const union parent_msg *m)
+{
+	int	 store = c->role == ROLE_STORE && env.state == SET_RUNNING;
+
+	switch (f->type) {
+	case MSG_LOG:
+		recv_log(c, &m->log);
+		return (0);
+	case MSG_READY:
+		return (recv_ready(c));
+	case MSG_WORK_MAKE:
+		return (store ? workdir_make(&m->work, f->op) : -1);
+	case MSG_WORK_REMOVE:
+		return (store ? workdir_remove(&m->work, f->op) : -1);
+	case MSG_RELOAD:
+		if (!store)
+			return (-1);
+		recv_reload(f);
+		return (0);
+	default:
+		return (-1);
+	}
+}
+
+/* Its frames; only_log: it is dead, and its last words are what counts. */
+static void
+child_frames(struct child *c, int only_log)
+{
+	static const uint8_t	 none[1] = { 0x90 };	/* empty array */
+	const struct msg_def	*def;
+	union parent_msg	 m;
+	struct frame		 f;
+	int			 n, bad = 0;
+
+	while (!bad && !c->condemned && (n = chan_get(&c->ch, &f)) != 0) {
+		if (n == -1) {
+			child_condemn(c, "sent a malformed frame");
+			return;
+		}
+		if (only_log && f.type != MSG_LOG) {
+			chan_frame_free(&f);
+			continue;
+		}
+		def = msg_def(f.type);
+		bad = f.fd != -1 || def == NULL || def->size > sizeof(m) ||
+		    (f.type != MSG_LOG && f.type != MSG_READY &&
+		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
+		    f.type != MSG_RELOAD) ||
+		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
+		    f.len == 0 ? sizeof(none) : f.len) == -1;
+		if (!bad) {
+			bad = dispatch_one(c, &f, &m) == -1;
+			msg_clear(&m, def);
+		}
+		chan_frame_free(&f);
+	}
+	if (bad && !only_log)
+		child_condemn(c, "broke the protocol");
+}
+
+static void
+on_child(int fd, short event, void *arg)
+{
+	struct chan	*ch = arg;
+	struct child	*c = NULL;
+	enum role	 r;
+	int		 n;
+
+	(void)fd;
+	(void)event;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (&env.child[r].ch == ch)
+			c = &env.child[r];
+	if (c == NULL || c->condemned)
+		return;
+	n = chan_read(ch);
+	child_frames(c, 0);
+	if (n == -1 && !c->condemned)
+		child_condemn(c, "its pipe cannot be read");
+	else if (n == 0 && !c->condemned)
+		/* It has closed its end: its death is about to be told. */
+		event_del(&ch->ev);
+}
+
+static void
+child_close(struct child *c)
+{
+	if (!c->open)
+		return;
+	c->open = 0;
+	chan_clear(&c->ch);
+}
+
+static int
+child_start(struct child *c)
+{
+	gid_t	 gid;
+	int	 fd, n;
+
+	memset(&c->ids, 0, sizeof(c->ids));
+	c->ids.role = c->role;
+	c->ids.uid = c->uid;
+	c->ids.gid = c->gid;
+	c->ids.ppid = (uint32_t)getpid();
+	c->ids.nofile = env.nofile;
+	c->ids.root = c->role == ROLE_FRONTEND ? env.dir.empty :
+	    c->role == ROLE_STORE ? env.dir.db :
+	    c->role == ROLE_RUNNER ? env.dir.runner : -1;
+	if (c->role == ROLE_BROKER) {
+		if ((n = parent_engine_group(env.conf, &gid)) == -1)
+			return (-1);
+		c->ids.ngroups = (uint32_t)n;
+		c->ids.groups[0] = gid;
+	}
+	if ((c->pid = spawn_child(c, env.dir.lock, env.debug, env.verbose,
+	    &fd)) == -1) {
+		log_warn("cannot start %s", c->name);
+		c->pid = 0;
+		return (-1);
+	}
+	c->started = parent_now();
+	c->ready = c->condemned = 0;
+	chan_init(&c->ch, fd, c->name, on_child);
+	c->ch.maxqueued = QUEUE_MAX;
+	c->open = 1;
+	return (0);
+}
+
+static int
+set_join(void)
+{
+	struct msg_pipe	 m;
+	size_t		 i;
+	int		 fds[2];
+
+	for (i = 0; i < nitems(pipes); i++) {
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC |
+		    SOCK_NONBLOCK, 0, fds) == -1) {
+			log_warn("socketpair");
+			return (-1);
+		}
+		m.role = pipes[i].b;
+		parent_send(pipes[i].a, MSG_PIPE, 0, 0, 0, fds[0], &m);
+		m.role = pipes[i].a;
+		parent_send(pipes[i].b, MSG_PIPE, 0, 0, 0, fds[1], &m);
+	}
+	return (0);
+}
+
+static int
+set_mount(void)
+{
+	int	 ret;
+
+	if (sandbox_raise_admin() == -1) {
+		log_warn("mount");
+		return (-1);
+	}
+	ret = statedir_mount(&env.dir);
+	sandbox_lower();
+	return (ret);
+}
+
+static void
+set_start(void)
+{
+	enum role	 r;
+
+	env.set++;
+	env.state = SET_STARTING;
+	timer_set(READY_SECS * 1000);
+	if (set_mount() == -1)
+		goto fail;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (child_start(&env.child[r]) == -1)
+			goto fail;
+	if (set_join() == -1)
+		goto fail;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		parent_send_conf(r);
+	return;
+fail:
+	set_fail();
+}
+
+/* Ends what is left of the set; reaping it brings on the next one. */
+static void
+set_fail(void)
+{
+	struct child	*c;
+	enum role	 r;
+
+	if (env.state == SET_FAILED)
+		return;
+	if (env.state != SET_STOPPING) {
+		env.state = SET_FAILED;
+		timer_set(REAP_SECS * 1000);
+	}
+	sessions_end_all();
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
+		c = &env.child[r];
+		if (c->pid != 0)
+			(void)kill(c->pid, SIGKILL);
+	}
+	set_reaped();
+}
+
+/* How long until the next set, and the word about it. */
+static uint64_t
+restart_delay(void)
+{
+	uint64_t	 delay, now = monotonic_ms();
+	uint64_t	 within = env.conf->restart_secs * 1000ULL;
+	uint32_t	 n;
+
+	memmove(&deaths[1], &deaths[0], sizeof(deaths) - sizeof(deaths[0]));
+	deaths[0] = now;
+	for (n = 0; n < DEATHS_MAX && deaths[n] != 0 &&
+	    now - deaths[n] < within; n++)
+		;
+	if (n > env.conf->restart_count) {
+		log_warnx("%u deaths within %u seconds: no new work is taken; "
+		    "the next try is in %u seconds", n,
+		    env.conf->restart_secs, env.conf->restart_secs);
+		memset(deaths, 0, sizeof(deaths));
+		return (within);
+	}
+	/* The first at once: nobody is served by waiting. */
+	if (n == 1)
+		return (0);
+	delay = n - 2 > 9 ? DELAY_MAX : (uint64_t)DELAY_MIN << (n - 2);
+	return (delay > DELAY_MAX ? DELAY_MAX : delay);
+}
+
+/* When the last process of the old set has been reaped. */
+static void
+set_reaped(void)
+{
+	uint64_t	 delay;
+	enum role	 r;
+
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (env.child[r].pid != 0)
+			return;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		child_close(&env.child[r]);
+	if (env.state == SET_STOPPING)
+		parent_exit(0);
+	if (!was_running) {
+		log_warnx("the first start has failed");
+		parent_exit(1);
+	}
+	env.state = SET_DOWN;
+	delay = restart_delay();
+	log_debug("the next set in %" PRIu64 " ms", delay);
+	timer_set(delay);
+}
+
+static void
+on_timer(int fd, short event, void *arg)
+{
+	struct child	*c;
+	enum role	 r;
+
+	(void)fd;
+	(void)event;
+	(void)arg;
+	switch (env.state) {
+	case SET_DOWN:
+		set_start();
+		break;
+	case SET_STARTING:
+		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+			if (!env.child[r].ready)
+				log_warnx("%s[%d] has not become ready",
+				    env.child[r].name,
+				    (int)env.child[r].pid);
+		set_fail();
+		break;
+	case SET_FAILED:
+	case SET_STOPPING:
+		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
+			c = &env.child[r];
+			if (c->pid == 0)
+				continue;
+			log_warnx("%s[%d] does not end", c->name,
+			    (int)c->pid);
+			(void)kill(c->pid, SIGKILL);
+		}
+		timer_set(REAP_SECS * 1000);
+		break;
+	case SET_RUNNING:
+		break;
+	}
+}
+
+static void
+child_reaped(struct child *c, int status)
+{
+	char	 how[64];
+
+	/* What it had to say of its end is in its pipe. */
+	if (c->open && !c->condemned) {
+		while (chan_read(&c->ch) == 1 &&
+		    c->ch.rlen - c->ch.roff > 0) {
+			child_frames(c, 1);
+			if (c->ch.rlen - c->ch.roff > 0)
+				break;
+		}
+	}
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "signal %d (%s)%s",
+		    WTERMSIG(status), strsignal(WTERMSIG(status)),
+		    WCOREDUMP(status) ? ", core" : "");
+	else
+		snprintf(how, sizeof(how), "exit %d", WEXITSTATUS(status));
+	if (env.state == SET_STARTING || env.state == SET_RUNNING)
+		log_warnx("%s[%d] died: %s", c->name, (int)c->pid, how);
+	else
+		log_debug("%s[%d] ended: %s", c->name, (int)c->pid, how);
+	c->pid = 0;
+}
+
+static void
+on_sigchld(int sig, short event, void *arg)
+{
+	struct child	*c;
+	enum role	 r;
+	pid_t		 pid;
+	int		 status, died = 0;
+
+	(void)sig;
+	(void)event;
+	(void)arg;
+	for (;;) {
+		if ((pid = waitpid(-1, &status, WNOHANG)) <= 0) {
+			if (pid == -1 && errno == EINTR)
+				continue;
+			break;
+		}
+		if (workdir_reaped(pid, status))
+			continue;
+		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
+			c = &env.child[r];
+			if (c->pid == pid) {
+				child_reaped(c, status);
+				died = 1;
+			}
+		}
+	}
+	if (!died)
+		return;
+	if (env.state == SET_STARTING || env.state == SET_RUNNING)
+		set_fail();
+	else
+		set_reaped();
+}
+
+static void
+on_sighup(int sig, short event, void *arg)
+{
+	char	 text[TEXT_MAX + 1];
+
+	(void)sig;
+	(void)event;
+	(void)arg;
+	if (env.state != SET_STOPPING)
+		(void)parent_reload(text, sizeof(text));
+}
+
+static void
+on_sigterm(int sig, short event, void *arg)
+{
+	enum role	 r;
+
+	(void)event;
+	(void)arg;
+	if (env.state == SET_STOPPING)
+		return;
+	log_info("signal %d: stopping", sig);
+	sessions_close();
+	workdir_kill();
+	if (env.state == SET_RUNNING) {
+		env.state = SET_STOPPING;
+		timer_set(STOP_SECS * 1000);
+		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+			parent_send(r, MSG_SHUTDOWN, 0, 0, 0, -1, NULL);
+		set_reaped();
+		return;
+	}
+	/* Half a set has nothing to be polite about. */
+	env.state = SET_STOPPING;
+	timer_set(REAP_SECS * 1000);
+	set_fail();
+}
+
+void
+parent_main(void)
+{
+	signal_set(&ev_child, SIGCHLD, on_sigchld, NULL);
+	signal_set(&ev_hup, SIGHUP, on_sighup, NULL);
+	signal_set(&ev_int, SIGINT, on_sigterm, NULL);
+	signal_set(&ev_term, SIGTERM, on_sigterm, NULL);
+	signal_add(&ev_child, NULL);
+	signal_add(&ev_hup, NULL);
+	signal_add(&ev_int, NULL);
+	signal_add(&ev_term, NULL);
+	evtimer_set(&ev_timer, on_timer, NULL);
+	set_start();
+	event_dispatch();
+	fatalx("event_dispatch");
+}

@@ -1,0 +1,119 @@
+/*
+ * The parent's own parts and what they know of each other.  Nothing here is
+ * seen by a child.
+ */
+#ifndef PARENT_H
+#define PARENT_H
+
+#include <sys/types.h>
+#include <sys/queue.h>
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "conf.h"
+#include "proc.h"
+#include "sandboxd.h"
+
+#define PROC_LOCK_FD	4	/* the lock, which each child keeps open */
+
+/* The tree below state; all but lock are O_PATH. */
+struct statedir {
+	char	*path;		/* without symbolic links */
+	char	 instance[33];
+	char	*guest;		/* the copy that containers mount */
+	char	*mnt;		/* work, mounted nosuid and nodev */
+	char	*sockpath;	/* runner/sock */
+	int	 fd;		/* state itself */
+	int	 lock;
+	int	 db;		/* the store's root directory */
+	int	 runner;	/* the runner's */
+	int	 empty;		/* the frontend's */
+	int	 work;
+	int	 sock;		/* runner/sock */
+};
+
+enum set_state {
+	SET_DOWN,		/* none runs: waiting to start one */
+	SET_STARTING,		/* until each child is ready */
+	SET_RUNNING,
+	SET_FAILED,		/* killed, until the last one is reaped */
+	SET_STOPPING		/* told to stop, until they have */
+};
+
+struct child {
+	enum role	 role;
+	const char	*name;
+	const char	*user;
+	uid_t		 uid;
+	gid_t		 gid;
+	struct proc_ids	 ids;		/* what it was told to be */
+	pid_t		 pid;		/* 0: none */
+	uint64_t	 started;	/* ns since 1970 */
+	struct chan	 ch;
+	int		 open;		/* ch is in use */
+	int		 ready;
+	int		 condemned;	/* broke the protocol: killed */
+};
+
+struct parent {
+	struct config	*conf;
+	struct statedir	 dir;
+	struct child	 child[ROLE_MAX];
+	enum set_state	 state;
+	uint32_t	 set;		/* number of the set */
+	uint32_t	 generation;	/* of the configuration */
+	uint32_t	 nofile;	/* RLIMIT_NOFILE of the children */
+	int		 debug;
+	int		 verbose;
+};
+
+extern struct parent	 env;
+
+/* parent.c */
+void	 parent_main(void) __attribute__((__noreturn__));
+void	 parent_send(enum role, uint32_t type, uint64_t op, uint64_t session,
+	    uint32_t req, int fd, const void *msg);
+int	 parent_running(void);
+uint64_t parent_now(void);
+/* sandboxd.c */
+void	 parent_started(void);		/* the first set runs */
+void	 parent_exit(int) __attribute__((__noreturn__));
+
+/* parent_conf.c */
+void	 parent_send_conf(enum role);
+int	 parent_reload(char *text, size_t);
+
+/* parent_check.c: is it what it should be?  -1: no, and says why. */
+int	 parent_check_child(const struct child *);
+int	 parent_engine_group(const struct config *, gid_t *);
+
+/* spawn.c: the process, and *fd our end of its pipe; -1 with errno. */
+pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
+	    int *fd);
+
+/* statedir.c: errors are told; -1. */
+int	 statedir_open(struct statedir *, const struct config *,
+	    const struct child *);
+int	 statedir_mount(const struct statedir *);
+void	 statedir_unmount(const struct statedir *);
+
+/* sessions.c */
+int	 sessions_open(const struct config *);
+void	 sessions_start(void);		/* after event_init() */
+void	 sessions_close(void);		/* no more clients: we stop */
+void	 sessions_end_all(void);	/* the frontend has gone */
+int	 sessions_is_root(uint64_t);
+
+/* workdir.c */
+int	 workdir_make(const struct msg_work *, uint64_t op);
+int	 workdir_remove(const struct msg_work *, uint64_t op);
+void	 workdir_resume(void);		/* what a former parent left */
+int	 workdir_reaped(pid_t, int status);
+void	 workdir_kill(void);
+
+/* emptydir.c: the child's whole life. */
+void	 emptydir(int dirfd, const char *name, uid_t, gid_t)
+	    __attribute__((__noreturn__));
+
+#endif

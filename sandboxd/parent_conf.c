@@ -1,0 +1,147 @@
+/*
+ * Hands the configuration to the children, and reads it again.  A new one is
+ * parsed beside the old and takes its place only if it is valid as a whole.
+ */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "parent.h"
+
+#define MS	1000ULL
+
+static void
+conf_to_msg(struct msg_conf *m)
+{
+	const struct config	*c = env.conf;
+
+	memset(m, 0, sizeof(*m));
+	strlcpy(m->instance, env.dir.instance, sizeof(m->instance));
+	m->generation = env.generation;
+	m->verbose = (uint32_t)env.verbose;
+	m->engine = (char *)(uintptr_t)conf_engine_path(c);
+	m->guest = env.dir.guest;
+	m->mnt = env.dir.mnt;
+	m->sock = env.dir.sockpath;
+	m->uid_low = c->uid_min;
+	m->uid_high = c->uid_max;
+	strlcpy(m->image, c->defaults.image, sizeof(m->image));
+	m->memory = c->defaults.memory;
+	m->mcpus = c->defaults.cpus;
+	m->pids = c->defaults.pids;
+	m->readonly = (uint32_t)c->defaults.readonly;
+	m->tmp_size = c->defaults.tmp;
+	m->max_sandboxes = c->limits.sandboxes;
+	m->max_execs = c->limits.execs;
+	m->max_memory = c->limits.memory;
+	m->max_mcpus = c->limits.cpus;
+	m->max_pids = c->limits.pids;
+	m->log_exec = c->limits.log_exec;
+	m->log_sandbox = c->limits.log_sandbox;
+	m->log_total = c->limits.log_total;
+	m->max_clients = c->limits.clients;
+	m->t_create = c->timeouts.create * MS;
+	m->t_stop = c->timeouts.stop * MS;
+	m->t_delete = c->timeouts.delete * MS;
+	m->t_engine = c->timeouts.engine * MS;
+	m->t_reattach = c->timeouts.reattach * MS;
+	m->t_stall = c->timeouts.stall * MS;
+	m->retain_history = c->retain.history * MS;
+	m->allow_root = (uint32_t)c->user_root;
+	m->unenforced = c->unenforced;
+}
+
+static void
+send_rule(enum role role, int allow, const char *pattern)
+{
+	struct msg_conf_rule	 r;
+
+	memset(&r, 0, sizeof(r));
+	r.allow = (uint32_t)allow;
+	strlcpy(r.pattern, pattern, sizeof(r.pattern));
+	parent_send(role, MSG_CONF_RULE, 0, 0, 0, -1, &r);
+}
+
+void
+parent_send_conf(enum role role)
+{
+	const struct conf_image	*i;
+	struct msg_conf		 m;
+	int			 allows = 0;
+
+	conf_to_msg(&m);
+	parent_send(role, MSG_CONF_BEGIN, 0, 0, 0, -1, &m);
+	/*
+	 * The last that matches wins, so what holds when none does comes
+	 * first: who names images that are allowed means no others.
+	 */
+	TAILQ_FOREACH(i, &env.conf->images, entry)
+		allows |= i->allow;
+	send_rule(role, !allows, "*");
+	TAILQ_FOREACH(i, &env.conf->images, entry)
+		send_rule(role, i->allow, i->pattern);
+	parent_send(role, MSG_CONF_END, 0, 0, 0, -1, NULL);
+}
+
+/* The errors as one line, since that is what an answer's text is. */
+static void
+errors_to_text(const struct conf_errors *e, char *text, size_t len)
+{
+	const char	*p;
+	size_t		 n;
+
+	n = strlcpy(text, "invalid configuration: ", len);
+	for (p = e->text; *p != '\0' && n + 3 < len; p++) {
+		if (*p != '\n')
+			text[n++] = *p;
+		else if (p[1] != '\0') {
+			text[n++] = ';';
+			text[n++] = ' ';
+		}
+	}
+	text[n < len ? n : len - 1] = '\0';
+}
+
+static void
+errors_log(const struct conf_errors *e)
+{
+	char	 line[CONF_PATH_MAX + 1024];
+	const char *p = e->text;
+	size_t	 n;
+
+	while (*p != '\0') {
+		n = strcspn(p, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, p);
+		log_warnx("%s", line);
+		p += n + (p[n] == '\n');
+	}
+}
+
+/* 0, or -1 and the reason in text. */
+int
+parent_reload(char *text, size_t len)
+{
+	static struct conf_errors	 errs;
+	struct config			*conf;
+	enum role			 r;
+
+	memset(&errs, 0, sizeof(errs));
+	conf = conf_parse(env.conf->file, &errs);
+	if (conf == NULL || conf_check_reload(env.conf, conf, &errs) == -1) {
+		errors_log(&errs);
+		errors_to_text(&errs, text, len);
+		log_warnx("the configuration is kept as it was");
+		conf_free(conf);
+		return (-1);
+	}
+	conf_free(env.conf);
+	env.conf = conf;
+	env.generation++;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (env.child[r].open)
+			parent_send_conf(r);
+	log_info("configuration reloaded");
+	*text = '\0';
+	return (0);
+}

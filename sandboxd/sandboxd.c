@@ -1,0 +1,276 @@
+/*
+ * The program: reads its arguments and its configuration, opens what needs
+ * root, and becomes the parent; or becomes the child that the parent has
+ * asked for.
+ */
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <event.h>
+
+#include "log.h"
+#include "parent.h"
+
+#define NOFILE_SPARE	256	/* beyond what the limits ask for */
+#define NOFILE_LEAST	256
+
+static const struct {
+	const char	*name;
+	const char	*user;
+	void		(*main)(int, int);
+} roles[ROLE_MAX] = {
+	[ROLE_PARENT] = { "parent", "root", NULL },
+	[ROLE_FRONTEND] = { "frontend", FRONTEND_USER, frontend },
+	[ROLE_STORE] = { "store", STORE_USER, store },
+	[ROLE_BROKER] = { "broker", BROKER_USER, broker },
+	[ROLE_RUNNER] = { "runner", RUNNER_USER, runner },
+};
+
+static int	 notify = -1;	/* towards who waits for our start */
+
+static __attribute__((__noreturn__)) void
+usage(void)
+{
+	fprintf(stderr, "usage: sandboxd [-dnv] [-f file]\n");
+	exit(1);
+}
+
+/* The words are the parent's; descriptor 3 tells whether it really was it. */
+static void
+child_main(int argc, char *argv[])
+{
+	enum role	 r;
+	int		 debug, verbose;
+
+	if (argc != 4)
+		return;
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		if (strcmp(argv[1], roles[r].name) == 0)
+			break;
+	if (r == ROLE_MAX)
+		return;
+	debug = atoi(argv[2]);
+	verbose = atoi(argv[3]);
+	/* It was called by the name of a link in /proc. */
+	(void)prctl(PR_SET_NAME, "sandboxd", 0, 0, 0);
+	log_init(debug, LOG_DAEMON);
+	roles[r].main(debug, verbose);
+	exit(0);
+}
+
+static void
+users_open(void)
+{
+	const struct passwd	*pw;
+	struct child		*c;
+	enum role		 r;
+
+	for (r = ROLE_PARENT; r < ROLE_MAX; r++) {
+		c = &env.child[r];
+		c->role = r;
+		c->name = roles[r].name;
+		c->user = roles[r].user;
+		c->ch.fd = -1;
+		if (r == ROLE_PARENT) {
+			c->pid = getpid();
+			c->started = parent_now();
+			continue;
+		}
+		if ((pw = getpwnam(c->user)) == NULL)
+			fatalx("user %s: no such user; `make users' makes "
+			    "it", c->user);
+		if (pw->pw_uid == 0 || pw->pw_gid == 0)
+			fatalx("user %s: must not be root, nor of its group",
+			    c->user);
+		c->uid = pw->pw_uid;
+		c->gid = pw->pw_gid;
+	}
+}
+
+/*
+ * A child needs a few descriptors for each exec, sandbox and client.  What
+ * the system does not grant is told now, not found out under load.
+ */
+static void
+nofile_open(void)
+{
+	const struct conf_limits	*l = &env.conf->limits;
+	struct rlimit			 rl;
+	rlim_t				 need;
+
+	need = 3 * (rlim_t)l->execs + 2 * (rlim_t)l->sandboxes +
+	    2 * (rlim_t)l->clients + NOFILE_SPARE;
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		fatal("getrlimit");
+	if (rl.rlim_max < need) {
+		rl.rlim_cur = rl.rlim_max = need;
+		if (setrlimit(RLIMIT_NOFILE, &rl) == -1 &&
+		    getrlimit(RLIMIT_NOFILE, &rl) == 0)
+			log_warnx("the limits ask for %llu descriptors in a "
+			    "process, the system allows %llu",
+			    (unsigned long long)need,
+			    (unsigned long long)rl.rlim_max);
+	}
+	if (rl.rlim_max < need)
+		need = rl.rlim_max;
+	if (need < NOFILE_LEAST)
+		fatalx("%llu descriptors in a process are too few",
+		    (unsigned long long)need);
+	rl.rlim_cur = need;
+	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+		fatal("setrlimit");
+	env.nofile = (uint32_t)need;
+}
+
+/* 0 to 2 must be something, or the first things opened become them. */
+static void
+stdio_open(void)
+{
+	int	 fd;
+
+	do {
+		if ((fd = open("/dev/null", O_RDWR)) == -1)
+			err(1, "/dev/null");
+	} while (fd <= STDERR_FILENO);
+	close(fd);
+}
+
+/*
+ * Who started us waits until the first set runs, so that its exit status
+ * tells whether it does.
+ */
+static void
+background(void)
+{
+	char	 c;
+	int	 fds[2];
+	ssize_t	 n;
+
+	if (pipe2(fds, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	switch (fork()) {
+	case -1:
+		err(1, "fork");
+	case 0:
+		break;
+	default:
+		close(fds[1]);
+		while ((n = read(fds[0], &c, 1)) == -1 && errno == EINTR)
+			;
+		/* Not exit(3): what is buffered belongs to the other. */
+		_exit(n == 1 ? 0 : 1);
+	}
+	close(fds[0]);
+	notify = fds[1];
+	if (setsid() == -1 || chdir("/") == -1)
+		err(1, "setsid");
+}
+
+void
+parent_started(void)
+{
+	int	 fd;
+
+	if (env.debug)
+		return;
+	if ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) != -1) {
+		(void)dup2(fd, STDIN_FILENO);
+		(void)dup2(fd, STDOUT_FILENO);
+		(void)dup2(fd, STDERR_FILENO);
+		close(fd);
+	}
+	log_init(0, LOG_DAEMON);
+	log_info("started, version %s", SANDBOXD_VERSION);
+	if (notify != -1) {
+		(void)!write(notify, "1", 1);
+		close(notify);
+		notify = -1;
+	}
+}
+
+void
+parent_exit(int status)
+{
+	sessions_close();
+	if (sandbox_raise_admin() == 0)
+		statedir_unmount(&env.dir);
+	log_info("terminating");
+	exit(status);
+}
+
+int
+main(int argc, char *argv[])
+{
+	static struct conf_errors	 errs;
+	const char			*file = CONF_FILE;
+	char				*path;
+	int				 ch, check = 0;
+
+	setproctitle_init(argc, argv, environ);
+	stdio_open();
+	child_main(argc, argv);
+	log_init(1, LOG_DAEMON);
+	while ((ch = getopt(argc, argv, "df:nv")) != -1)
+		switch (ch) {
+		case 'd':
+			env.debug = 1;
+			break;
+		case 'f':
+			file = optarg;
+			break;
+		case 'n':
+			check = 1;
+			break;
+		case 'v':
+			env.verbose++;
+			break;
+		default:
+			usage();
+		}
+	if (optind != argc)
+		usage();
+	/* It is read again later, when we are in another directory. */
+	if ((path = realpath(file, NULL)) == NULL)
+		err(1, "%s", file);
+	env.conf = conf_parse(check ? file : path, &errs);
+	fputs(errs.text, stderr);
+	if (env.conf == NULL)
+		exit(1);
+	if (check) {
+		if (env.verbose)
+			conf_print(stdout, env.conf);
+		fprintf(stderr, "configuration OK\n");
+		exit(0);
+	}
+	if (geteuid() != 0)
+		errx(1, "need root privileges");
+	closefrom(STDERR_FILENO + 1);
+	log_setverbose(env.verbose);
+	umask(077);
+	if (!env.debug)
+		background();
+	(void)signal(SIGPIPE, SIG_IGN);
+	users_open();
+	nofile_open();
+	if (statedir_open(&env.dir, env.conf, env.child) == -1 ||
+	    sessions_open(env.conf) == -1)
+		exit(1);
+	setproctitle("parent");
+	event_init();
+	sessions_start();
+	sandbox_parent();
+	parent_main();
+}

@@ -1,0 +1,122 @@
+/*
+ * Starts a child: this program once more, by the kernel's own name for it,
+ * so that a new address space and no path is needed.  The exec happens while
+ * the child is still root, since its user may not reach the program.
+ */
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "parent.h"
+
+#define ENV_MAX	8
+
+/*
+ * An empty environment but for what a build for tests needs.  The fault
+ * point is for the first set alone: the set that replaces it is to live.
+ */
+static void
+spawn_environment(char **envp, uint32_t set)
+{
+#if defined(FAULTS) || defined(ASAN)
+	static const char	*const names[] = {
+		"SANDBOXD_FAULT", "ASAN_OPTIONS", "UBSAN_OPTIONS"
+	};
+	static char		 values[nitems(names)][512];
+	const char		*v;
+	size_t			 i;
+#endif
+	static char		 path[] = "PATH=/usr/bin:/bin";
+	size_t			 n = 0;
+
+	envp[n++] = path;
+#if defined(FAULTS) || defined(ASAN)
+	for (i = 0; i < nitems(names); i++) {
+		if ((v = getenv(names[i])) == NULL || (i == 0 && set > 1))
+			continue;
+		snprintf(values[i], sizeof(values[i]), "%s=%s", names[i], v);
+		envp[n++] = values[i];
+	}
+#else
+	(void)set;
+#endif
+	envp[n] = NULL;
+}
+
+static void
+spawn_signals(void)
+{
+	sigset_t	 none;
+	int		 sig;
+
+	for (sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Descriptors 0 to 4 and no other; what fails here ends the child. */
+static void
+spawn_descriptors(int pipefd, int lock, int debug)
+{
+	int	 null, from, to;
+
+	/* Above all targets, so that none is closed before it is taken. */
+	from = fcntl(pipefd, F_DUPFD, 16);
+	to = fcntl(lock, F_DUPFD, 16);
+	if ((null = open("/dev/null", O_RDWR)) == -1 || from == -1 ||
+	    to == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1 ||
+	    (!debug && dup2(null, STDERR_FILENO) == -1) ||
+	    dup2(from, PROC_PIPE_FD) == -1 || dup2(to, PROC_LOCK_FD) == -1)
+		_exit(1);
+	closefrom(PROC_LOCK_FD + 1);
+}
+
+pid_t
+spawn_child(struct child *c, int lock, int debug, int verbose, int *fdp)
+{
+	char	 n_debug[12], n_verbose[12], role[16], name[] = "sandboxd";
+	char	*argv[] = { name, role, n_debug, n_verbose, NULL };
+	char	*envp[ENV_MAX];
+	sigset_t all, old;
+	pid_t	 pid;
+	int	 fds[2];
+
+	snprintf(role, sizeof(role), "%s", c->name);
+	snprintf(n_debug, sizeof(n_debug), "%d", debug);
+	snprintf(n_verbose, sizeof(n_verbose), "%d", verbose);
+	spawn_environment(envp, env.set);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == -1)
+		return (-1);
+	/* No handler of ours may run in the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	if ((pid = fork()) == 0) {
+		spawn_signals();
+		if (setsid() == -1)
+			_exit(1);
+		spawn_descriptors(fds[1], lock, debug);
+		execve("/proc/self/exe", argv, envp);
+		_exit(127);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(fds[1]);
+	if (pid == -1 || proc_send_ids(fds[0], &c->ids) == -1) {
+		if (pid != -1)
+			(void)kill(pid, SIGKILL);
+		close(fds[0]);
+		return (-1);
+	}
+	*fdp = fds[0];
+	return (pid);
+}

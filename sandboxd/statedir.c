@@ -1,0 +1,411 @@
+/*
+ * The state directory: made, given its owners and modes, and locked at each
+ * start.  What lies in directories of root is the parent's to make; it never
+ * looks into a directory that belongs to anyone else.
+ */
+
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <linux/mount.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sha2.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "parent.h"
+
+#define LOCK_WAIT	5			/* seconds */
+#define GUEST_MAX	(16 * 1024 * 1024)	/* bytes */
+
+/*
+ * Makes a directory in one that belongs to root, or takes the one that is
+ * there, and opens it without the right to read it.
+ */
+static int
+dir_make(int at, const char *name, mode_t mode, uid_t uid, gid_t gid)
+{
+	struct stat	 st;
+	int		 fd;
+
+	if (mkdirat(at, name, 0700) == -1 && errno != EEXIST)
+		return (-1);
+	if ((fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC)) == -1)
+		return (-1);
+	/* The mode comes first: afterwards it may be another's directory. */
+	if (fstat(fd, &st) == -1 ||
+	    ((st.st_mode & 07777) != mode &&
+	    fchmodat(at, name, mode, 0) == -1) ||
+	    ((st.st_uid != uid || st.st_gid != gid) &&
+	    fchownat(at, name, uid, gid, AT_SYMLINK_NOFOLLOW) == -1)) {
+		close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+static void
+lock_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Waits for the processes of a parent that has died. */
+static int
+lock_wait(int fd)
+{
+	struct sigaction	 sa, old;
+	int			 ret;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = lock_alarm;	/* no SA_RESTART: flock(2) returns */
+	sigaction(SIGALRM, &sa, &old);
+	alarm(LOCK_WAIT);
+	ret = flock(fd, LOCK_EX);
+	alarm(0);
+	sigaction(SIGALRM, &old, NULL);
+	return (ret);
+}
+
+static int
+lock_open(struct statedir *d)
+{
+	char	 buf[32];
+	ssize_t	 n;
+	pid_t	 pid;
+
+	if ((d->lock = openat(d->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC |
+	    O_NOFOLLOW, 0600)) == -1) {
+		log_warn("%s/lock", d->path);
+		return (-1);
+	}
+	if (flock(d->lock, LOCK_EX | LOCK_NB) == -1) {
+		if (errno != EWOULDBLOCK) {
+			log_warn("%s/lock", d->path);
+			return (-1);
+		}
+		if ((n = pread(d->lock, buf, sizeof(buf) - 1, 0)) < 0)
+			n = 0;
+		buf[n] = '\0';
+		pid = (pid_t)strtol(buf, NULL, 10);
+		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
+		    lock_wait(d->lock) == -1) {
+			log_warnx("%s: already running, pid %d", d->path,
+			    (int)pid);
+			return (-1);
+		}
+	}
+	n = snprintf(buf, sizeof(buf), "%d\n", (int)getpid());
+	if (ftruncate(d->lock, 0) == -1 ||
+	    pwrite(d->lock, buf, (size_t)n, 0) != n) {
+		log_warn("%s/lock", d->path);
+		return (-1);
+	}
+	return (0);
+}
+
+/* Writes a whole file under another name first: it is there or it is not. */
+static int
+file_put(int at, const char *name, const void *data, size_t len, mode_t mode)
+{
+	const char	*p = data;
+	char		 tmp[NAME_MAX + 1];
+	ssize_t		 n;
+	int		 fd, saved;
+
+	snprintf(tmp, sizeof(tmp), ".%s.new", name);
+	if (unlinkat(at, tmp, 0) == -1 && errno != ENOENT)
+		return (-1);
+	if ((fd = openat(at, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC |
+	    O_NOFOLLOW, 0600)) == -1)
+		return (-1);
+	while (len > 0) {
+		if ((n = write(fd, p, len)) == -1) {
+			if (errno == EINTR)
+				continue;
+			goto fail;
+		}
+		p += n;
+		len -= (size_t)n;
+	}
+	if (fchmod(fd, mode) == -1 || fsync(fd) == -1)
+		goto fail;
+	close(fd);
+	return (renameat(at, tmp, at, name));
+fail:
+	saved = errno;
+	close(fd);
+	(void)unlinkat(at, tmp, 0);
+	errno = saved;
+	return (-1);
+}
+
+/* The instance's number: drawn once, and what ours is known by for ever. */
+static int
+instance_open(struct statedir *d)
+{
+	uint8_t	 raw[16];
+	char	 buf[sizeof(d->instance) + 1];
+	ssize_t	 n;
+	size_t	 i;
+	int	 fd;
+
+	if ((fd = openat(d->fd, "instance", O_RDONLY | O_CLOEXEC |
+	    O_NOFOLLOW)) != -1) {
+		n = read(fd, buf, sizeof(buf));
+		close(fd);
+		if (n != 33 || buf[32] != '\n' ||
+		    strspn(buf, "0123456789abcdef") != 32) {
+			log_warnx("%s/instance: damaged", d->path);
+			return (-1);
+		}
+		memcpy(d->instance, buf, 32);
+		return (0);
+	}
+	if (errno != ENOENT) {
+		log_warn("%s/instance", d->path);
+		return (-1);
+	}
+	arc4random_buf(raw, sizeof(raw));
+	for (i = 0; i < sizeof(raw); i++)
+		snprintf(buf + 2 * i, 3, "%02x", raw[i]);
+	memcpy(d->instance, buf, 32);
+	buf[32] = '\n';
+	if (file_put(d->fd, "instance", buf, 33, 0600) == -1) {
+		log_warn("%s/instance", d->path);
+		return (-1);
+	}
+	return (0);
+}
+
+static char *
+guest_read(const char *path, size_t *len)
+{
+	struct stat	 st;
+	char		*buf;
+	ssize_t		 n;
+	int		 fd;
+
+	*len = 0;
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
+		return (NULL);
+	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    st.st_size <= 0 || st.st_size > GUEST_MAX) {
+		close(fd);
+		errno = ENOEXEC;
+		return (NULL);
+	}
+	if ((buf = malloc((size_t)st.st_size)) != NULL)
+		while (*len < (size_t)st.st_size && (n = read(fd, buf + *len,
+		    (size_t)st.st_size - *len)) > 0)
+			*len += (size_t)n;
+	close(fd);
+	if (buf != NULL && *len != (size_t)st.st_size) {
+		free(buf);
+		errno = EIO;
+		return (NULL);
+	}
+	return (buf);
+}
+
+/*
+ * Containers name the guest's file for as long as they exist, so each
+ * version has a copy of its own, under its hash.
+ */
+static int
+guest_open(struct statedir *d, const struct config *conf)
+{
+	SHA2_CTX	 ctx;
+	struct stat	 st;
+	uint8_t		 raw[SHA256_DIGEST_LENGTH];
+	char		 hex[SHA256_DIGEST_STRING_LENGTH], *buf;
+	size_t		 i, len;
+	int		 fd, ret = -1;
+
+	if ((buf = guest_read(conf->guest, &len)) == NULL) {
+		log_warn("guest %s", conf->guest);
+		return (-1);
+	}
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)buf, len);
+	SHA256Final(raw, &ctx);
+	for (i = 0; i < sizeof(raw); i++)
+		snprintf(hex + 2 * i, 3, "%02x", raw[i]);
+	if ((fd = dir_make(d->fd, "guest", 0755, 0, 0)) == -1)
+		goto done;
+	if (fstatat(fd, hex, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode) && (size_t)st.st_size == len &&
+	    (st.st_mode & 07777) == 0555)
+		ret = 0;
+	else
+		ret = file_put(fd, hex, buf, len, 0555);
+	if (ret == 0 && asprintf(&d->guest, "%s/guest/%s", d->path,
+	    hex) == -1)
+		ret = -1;
+done:
+	if (ret == -1)
+		log_warn("%s/guest", d->path);
+	if (fd != -1)
+		close(fd);
+	free(buf);
+	return (ret);
+}
+
+/*
+ * The directory and all above it: whoever could write one of them could put
+ * another tree in the place of ours.
+ */
+static int
+statedir_top(struct statedir *d, const struct config *conf)
+{
+	struct stat	 st;
+
+	if (mkdir(conf->state, 0711) == -1 && errno != EEXIST) {
+		log_warn("state %s", conf->state);
+		return (-1);
+	}
+	if ((d->path = realpath(conf->state, NULL)) == NULL ||
+	    (d->fd = open(d->path, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC)) == -1 || fstat(d->fd, &st) == -1) {
+		log_warn("state %s", conf->state);
+		return (-1);
+	}
+	if (st.st_uid != 0) {
+		log_warnx("state %s: owned by uid %u, not by root",
+		    conf->state, (unsigned int)st.st_uid);
+		return (-1);
+	}
+	if ((st.st_mode & 07777) != 0711 && chmod(d->path, 0711) == -1) {
+		log_warn("state %s", conf->state);
+		return (-1);
+	}
+	return (0);
+}
+
+static int
+statedir_tree(struct statedir *d, const struct child *child)
+{
+	const struct child	*store = &child[ROLE_STORE];
+	const struct child	*runner = &child[ROLE_RUNNER];
+	int			 fd;
+
+	if ((d->empty = dir_make(d->fd, "empty", 0555, 0, 0)) == -1 ||
+	    (d->db = dir_make(d->fd, "db", 0700, store->uid,
+	    store->gid)) == -1 ||
+	    (d->runner = dir_make(d->fd, "runner", 0750, 0,
+	    runner->gid)) == -1 ||
+	    (d->sock = dir_make(d->runner, "sock", 0755, 0, 0)) == -1 ||
+	    (fd = dir_make(d->runner, "log", 0700, runner->uid,
+	    runner->gid)) == -1)
+		return (-1);
+	close(fd);
+	if ((d->work = dir_make(d->fd, "work", 0700, 0, 0)) == -1)
+		return (-1);
+	if (asprintf(&d->mnt, "%s/mnt", d->path) == -1 ||
+	    asprintf(&d->sockpath, "%s/runner/sock", d->path) == -1)
+		return (-1);
+	return (0);
+}
+
+int
+statedir_open(struct statedir *d, const struct config *conf,
+    const struct child *child)
+{
+	memset(d, 0, sizeof(*d));
+	d->fd = d->lock = d->db = d->runner = d->empty = d->work = -1;
+	d->sock = -1;
+	if (statedir_top(d, conf) == -1 || lock_open(d) == -1)
+		return (-1);
+	if (statedir_tree(d, child) == -1) {
+		log_warn("state %s", d->path);
+		return (-1);
+	}
+	if (instance_open(d) == -1 || guest_open(d, conf) == -1)
+		return (-1);
+	return (statedir_mount(d));
+}
+
+/* Is work mounted there, with its flags? */
+static int
+mount_is_good(const struct statedir *d)
+{
+	struct statvfs	 vfs;
+	struct stat	 mnt, work;
+
+	return (stat(d->mnt, &mnt) == 0 && fstat(d->work, &work) == 0 &&
+	    mnt.st_dev == work.st_dev && mnt.st_ino == work.st_ino &&
+	    statvfs(d->mnt, &vfs) == 0 && (vfs.f_flag & ST_NOSUID) &&
+	    (vfs.f_flag & ST_NODEV));
+}
+
+/*
+ * An Engine's bind mount cannot ask for nosuid and nodev, but inherits them
+ * from where its source lies.  The source is one level below this mount, so
+ * that without it there is no source, rather than one without the flags.
+ */
+int
+statedir_mount(const struct statedir *d)
+{
+	struct mount_attr	 attr;
+	int			 fd, ret = -1;
+
+	if (mount_is_good(d))
+		return (0);
+	(void)umount2(d->mnt, MNT_DETACH | UMOUNT_NOFOLLOW);
+	if ((fd = dir_make(d->fd, "mnt", 0700, 0, 0)) == -1)
+		goto done;
+	close(fd);
+	memset(&attr, 0, sizeof(attr));
+	attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	if ((fd = open_tree(d->work, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	    AT_EMPTY_PATH)) == -1)
+		goto done;
+	/* The flags are set before anyone can see it. */
+	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0 &&
+	    move_mount(fd, "", d->fd, "mnt", MOVE_MOUNT_F_EMPTY_PATH) == 0)
+		ret = 0;
+	close(fd);
+	if (ret == 0 && !mount_is_good(d)) {
+		errno = EINVAL;
+		ret = -1;
+	}
+done:
+	if (ret == -1)
+		log_warn("mount of %s", d->mnt);
+	return (ret);
+}
+
+/* Only when no sandbox is left whose container names a path below it. */
+void
+statedir_unmount(const struct statedir *d)
+{
+	struct dirent	*de;
+	DIR		*dir;
+	int		 fd, used = 0;
+
+	if (d->mnt == NULL || d->work == -1 ||
+	    (fd = openat(d->fd, "work", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return;
+	if ((dir = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while ((de = readdir(dir)) != NULL)
+		used |= de->d_name[0] != '.';
+	closedir(dir);
+	if (!used && umount2(d->mnt, UMOUNT_NOFOLLOW) == -1)
+		log_debug("%s: %s", d->mnt, strerror(errno));
+}
