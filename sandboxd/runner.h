@@ -1,0 +1,306 @@
+/*
+ * The runner's rooms and what they say to each other.
+ *
+ *	runner.c	start, pipes to parent and frontend
+ *	runner_store.c	messages of the store
+ *	runner_listen.c	sandboxes and the sockets on which guests come in
+ *	runner_guest.c	a guest's connection: bytes in, bytes out
+ *	runner_exec.c	execs, and the guest's frames about them
+ *	runner_log.c	logs: a head and segments on the disk
+ *	runner_quota.c	how much all logs hold, and what goes first
+ *	runner_reader.c	readers of logs: pipes towards clients
+ *	runner_input.c	input: pipes from clients
+ *
+ * Everything a guest sends is hostile.  Every name of a file is made of
+ * numbers that the store gave.
+ */
+#ifndef RUNNER_H
+#define RUNNER_H
+
+#include <sys/queue.h>
+#include <sys/tree.h>
+#include <sys/types.h>
+
+#include <stdint.h>
+
+#include <event.h>
+
+#include "gproto.h"
+#include "sandboxd.h"
+
+#define RUNNER_TURN	(256 * 1024)	/* read from one guest at a time */
+#define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
+#define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
+#define RUNNER_HELLO_S	10		/* from connect to HELLO */
+#define RUNNER_PIPE_MAX	(256 * 1024 * 1024)	/* queued to a sibling */
+
+struct box;
+struct exec;
+struct guest;
+struct input;
+struct reader;
+struct slog;
+
+RB_HEAD(boxes, box);
+RB_HEAD(execs, exec);
+RB_HEAD(slogs, slog);
+TAILQ_HEAD(readers, reader);
+
+/* A sandbox whose guest is expected or connected. */
+struct box {
+	RB_ENTRY(box)	 entry;
+	uint64_t	 n;
+	uint32_t	 owner;
+	uint64_t	 boot;		/* guest's, 0: none has come yet */
+	uint32_t	 pid;		/* guest's, 0: not known */
+	int		 lfd;		/* listener, -1 */
+	struct event	 lev;
+	struct event	 pause;		/* after too many strangers */
+	uint64_t	 strangers;	/* connections of other processes */
+	struct guest	*guest;
+	struct execs	 execs;
+	uint64_t	 forgotten;	/* highest exec whose end is durable */
+	int		 held;		/* execs wait to be sent */
+	int		 stopping;	/* GUEST_STOP was asked for */
+	uint32_t	 grace;
+};
+
+enum guest_phase {
+	GUEST_NEW,		/* nothing but HELLO is allowed */
+	GUEST_STATES,		/* STATE, STATES_END */
+	GUEST_READY
+};
+
+/* A guest's connection. */
+struct guest {
+	struct box	*box;
+	int		 fd;
+	uint32_t	 pid;		/* the kernel's word */
+	enum guest_phase phase;
+	uint32_t	 nstates;
+	int64_t		 clock;		/* from its clock to ours, ns */
+	struct u64v	 unclaimed;	/* ended in its table, not in ours */
+	int		 stopping;	/* a runner before said STOP */
+	const char	*why;		/* what it did wrong */
+	int		 bye;
+	struct event	 ev;
+	struct event	 wev;
+	struct event	 flush;		/* made active by what queues */
+	struct event	 deadline;
+	uint8_t		*rest;		/* the part of a frame that has come */
+	size_t		 restlen;
+	uint8_t		*out;
+	size_t		 outoff, outlen, outsize;
+	int		 broken;	/* write failed; the reader will tell */
+};
+
+/* What START needs, until the guest has answered it. */
+struct exec_args {
+	char		*args;
+	size_t		 argslen;
+	uint32_t	 argc;
+	char		*env;
+	size_t		 envlen;
+	uint32_t	 envc;
+	char		*dir;
+};
+
+#define EXEC_SIGNALS	16		/* kept while the guest is away */
+
+struct exec {
+	RB_ENTRY(exec)	 entry;
+	struct box	*box;
+	uint64_t	 k;
+	char		 name[EXEC_ID_MAX + 1];
+	uint32_t	 flags;		/* EXEC_* */
+	uint32_t	 timeout;	/* ms */
+	uint32_t	 grace;
+	struct exec_args *args;
+	struct slog	*log[3];	/* by stream; 0 is not used */
+	uint64_t	 acked[3];	/* what the guest counts its window from */
+	struct input	*in;		/* NULL: its input is empty */
+	int		 again;		/* a runner before may have sent it */
+	int		 sent;		/* to some guest, in our time */
+	int		 named;		/* on this connection */
+	int		 told;		/* STARTED went to the store */
+	int		 over;		/* its end went to the store */
+	int		 cancel;
+	uint32_t	 cancel_grace;
+	uint32_t	 sig[EXEC_SIGNALS];
+	uint32_t	 nsig;
+};
+
+/* A piece of a log that is one file. */
+struct slog_part {
+	uint64_t	 start;		/* offset of its first byte */
+	uint64_t	 len;
+};
+
+#define SLOG_PARTS	8		/* head and segments at most */
+
+/* The log of one stream of one exec. */
+struct slog {
+	RB_ENTRY(slog)	 entry;
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 owner;
+	uint32_t	 stream;
+	uint32_t	 refs;
+	int		 ended;		/* nothing will be added */
+	int		 isnew;		/* nothing of it can be on the disk */
+	int		 hasdir;	/* the folder of segments is there */
+	int		 warned;
+	uint64_t	 len;		/* one past the last byte written */
+	struct slog_part *parts;	/* what is on the disk, by start */
+	size_t		 nparts;
+	int		 fd;		/* the last part, for appending; -1 */
+	struct exec	*exec;		/* whose credit it is; NULL */
+	struct readers	 readers;
+	struct reader	*primary;	/* for which the command waits */
+};
+
+struct reader {
+	TAILQ_ENTRY(reader) entry;	/* in its log */
+	TAILQ_ENTRY(reader) all;
+	struct slog	*log;
+	uint64_t	 session;
+	uint32_t	 req;
+	char		 name[EXEC_ID_MAX + 1];
+	uint64_t	 off;		/* next byte for the pipe */
+	uint64_t	 end;		/* where it ends; UINT64_MAX: follows */
+	int		 wfd;		/* pipe's write end, -1: none now */
+	int		 blocked;	/* waits until the pipe has room */
+	int		 partfd;	/* part that is being read, -1 */
+	uint64_t	 partstart;
+	struct event	 wev;
+	struct event	 stall;
+};
+
+struct input {
+	TAILQ_ENTRY(input) all;
+	struct exec	*exec;
+	uint64_t	 session;	/* 0: no client */
+	uint32_t	 req;
+	int		 rfd;		/* pipe's read end, -1 */
+	struct event	 ev;
+	int		 known;		/* base is what the guest says */
+	int		 synced;	/* and so is sent, on this connection */
+	uint64_t	 base;		/* taken by the command up to here */
+	uint64_t	 sent;		/* sent to the guest up to here */
+	uint8_t		*buf;		/* [base, base + len) from buf + head */
+	size_t		 head, len;
+	uint64_t	 told;		/* last INPUT_ACK to the client */
+	int		 finished;	/* the client has said how much */
+	uint64_t	 total;
+	int		 end_sent;	/* on this connection */
+	int		 closed;	/* nobody reads it any more */
+};
+
+/* How much the logs of a sandbox hold. */
+struct boxlog {
+	RB_ENTRY(boxlog) entry;
+	uint64_t	 n;
+	uint32_t	 owner;
+	uint64_t	 bytes;
+	int		 full;		/* nothing ended is left to go */
+};
+
+int	 box_cmp(struct box *, struct box *);
+int	 exec_cmp(struct exec *, struct exec *);
+int	 slog_cmp(struct slog *, struct slog *);
+RB_PROTOTYPE(boxes, box, entry, box_cmp)
+RB_PROTOTYPE(execs, exec, entry, exec_cmp)
+RB_PROTOTYPE(slogs, slog, entry, slog_cmp)
+
+extern struct chan	 ch_store;
+extern struct chan	 ch_frontend;
+extern struct msg_conf	 runner_conf;
+
+/* runner_store.c */
+extern const struct pipe_handler	 runner_store_table[];
+extern const size_t			 runner_store_ntable;
+void		 runner_error(const struct frame *, enum code, const char *);
+
+/* runner_listen.c */
+struct box	*box_find(uint64_t);
+struct box	*box_new(uint64_t, uint32_t);
+void		 box_free(struct box *);
+int		 box_listen(struct box *, char *, size_t);
+void		 box_unlisten(struct box *);
+
+/* runner_guest.c */
+struct guest	*guest_new(struct box *, int, uint32_t);
+void		 guest_close(struct guest *);
+struct guest	*guest_ready(struct box *);
+int		 guest_full(const struct guest *);
+uint8_t		*guest_room(struct guest *, size_t);
+void		 guest_wrote(struct guest *, ssize_t);
+void		 guest_stop(struct guest *);
+void		 guest_drop_unclaimed(struct guest *, uint64_t);
+
+/* runner_exec.c */
+struct exec	*exec_find(struct box *, uint64_t);
+struct exec	*exec_new(struct box *, const struct msg_start *);
+void		 exec_free(struct exec *);
+void		 exec_attach(struct exec *, uint64_t, uint32_t, uint32_t,
+		    uint64_t, uint64_t);
+void		 exec_push(struct exec *);	/* send it now, or hold it */
+void		 exec_pump(struct box *);	/* what waits for the guest */
+void		 exec_refuse(struct exec *);
+void		 exec_credit(struct slog *);
+void		 exec_signal(struct box *, uint64_t, uint32_t);
+void		 exec_cancel(struct box *, uint64_t, uint32_t);
+void		 exec_forget(struct box *, uint64_t);
+void		 exec_guest_gone(struct box *);
+/* Each takes a frame of the guest: -1 if that was wrong. */
+int		 exec_recv_state(struct guest *, const struct gp_frame *);
+int		 exec_recv_started(struct guest *, const struct gp_frame *);
+int		 exec_recv_not_started(struct guest *,
+		    const struct gp_frame *);
+int		 exec_recv_output(struct guest *, const struct gp_frame *);
+int		 exec_recv_input_ack(struct guest *,
+		    const struct gp_frame *);
+int		 exec_recv_exit(struct guest *, const struct gp_frame *);
+
+/* runner_log.c */
+struct slog	*slog_find(uint64_t, uint64_t, uint32_t);
+struct slog	*slog_open(uint64_t, uint64_t, uint32_t, uint32_t, int);
+void		 slog_release(struct slog *);
+void		 slog_append(struct slog *, const uint8_t *, size_t);
+void		 slog_skip(struct slog *, uint64_t);
+void		 slog_end(struct slog *);
+uint64_t	 slog_stored(const struct slog *);
+/* The part that holds an offset, or NULL and where the next one begins. */
+struct slog_part *slog_part(struct slog *, uint64_t, uint64_t *);
+int		 slog_part_open(struct slog *, const struct slog_part *);
+void		 slog_drop(struct slog *);	/* all that it holds */
+int		 slog_drop_oldest(struct slog *);
+
+/* runner_quota.c */
+void		 quota_init(void);
+void		 quota_add(struct slog *, int64_t);
+int		 quota_room(struct slog *, size_t);
+void		 quota_ended(uint64_t);
+void		 quota_remove(uint32_t, uint64_t, uint64_t);
+
+/* runner_reader.c */
+void		 reader_new(struct slog *, const char *, uint64_t, uint32_t,
+		    uint64_t, uint64_t, int);
+void		 reader_wake(struct slog *);
+void		 reader_feed(struct slog *, uint64_t, const uint8_t *, size_t);
+void		 reader_demote(struct reader *);
+void		 reader_watch(struct reader *);
+void		 reader_session_gone(uint64_t);
+
+/* runner_input.c */
+struct input	*input_new(struct exec *, int);
+void		 input_free(struct input *);
+void		 input_attach(struct input *, uint64_t, uint32_t);
+void		 input_finish(struct input *, uint64_t);
+void		 input_pump(struct input *);
+void		 input_reconnect(struct input *);
+int		 input_state(struct input *, uint64_t);
+int		 input_ack(struct input *, uint64_t, uint32_t);
+void		 input_session_gone(uint64_t);
+
+#endif
