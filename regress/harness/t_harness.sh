@@ -4,6 +4,7 @@
 tree()
 {
 	umask 077
+	export ASAN=no SOAK=no
 	long=$(printf 'long-name-%.0s' 1 2 3 4 5 6 7 8 9 10 11 12)
 	T=$PWD/private/$long/tree
 	mkdir -p "$T/regress/sample" "$T/lib" "$T/tools" "$T/sandboxd"
