@@ -5,7 +5,7 @@
 #define BATCH_H
 
 #include <sys/types.h>
-#include <bsd/sys/queue.h>
+#include <sys/queue.h>
 
 #include "eventlog.h"
 

@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

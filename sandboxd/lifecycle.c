@@ -1,0 +1,125 @@
+/*
+ * The life of a sandbox in one table.  sandboxd(8) prints the same.
+ */
+#include <string.h>
+
+#include "lifecycle.h"
+
+static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
+	[SBX_PENDING] = {
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_READY] = SBX_READY,
+		[VERB_FAILED] = SBX_FAILED,
+	},
+	[SBX_READY] = {
+		[VERB_EXEC] = SBX_READY,
+		[VERB_STOP] = SBX_STOPPING,
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_FAILED] = SBX_FAILED,
+		[VERB_DIED] = SBX_STOPPED,
+	},
+	[SBX_PAUSING] = {
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_FAILED] = SBX_FAILED,
+		[VERB_DIED] = SBX_STOPPED,
+	},
+	[SBX_PAUSED] = {
+		[VERB_RESUME] = SBX_RESUMING,
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_FAILED] = SBX_FAILED,
+		[VERB_DIED] = SBX_STOPPED,
+	},
+	[SBX_STOPPING] = {
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_STOPPED] = SBX_STOPPED,
+		[VERB_FAILED] = SBX_FAILED,
+	},
+	[SBX_STOPPED] = {
+		[VERB_RESUME] = SBX_RESUMING,
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_FAILED] = SBX_FAILED,
+	},
+	[SBX_RESUMING] = {
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_READY] = SBX_READY,
+		[VERB_STOPPED] = SBX_STOPPED,
+		[VERB_FAILED] = SBX_FAILED,
+	},
+	[SBX_DELETING] = {
+		[VERB_DELETE] = SBX_DELETING,
+		[VERB_DELETED] = SBX_DELETED,
+		[VERB_FAILED] = SBX_FAILED,
+	},
+	[SBX_DELETED] = {
+		[VERB_DELETE] = SBX_DELETED,
+	},
+	[SBX_FAILED] = {
+		[VERB_DELETE] = SBX_DELETING,
+	},
+};
+
+static const char *const names[SBX_NSTATES] = {
+	"none", "pending", "ready", "pausing", "paused", "stopping",
+	"stopped", "resuming", "deleting", "deleted", "failed"
+};
+
+static const char *const verbs[VERB_MAX] = {
+	"exec", "stop", "resume", "delete", "ready", "stopped", "deleted",
+	"failed", "died"
+};
+
+static const char *const exec_names[EXEC_NSTATES] = {
+	"none", "pending", "running", "exited", "signaled", "timed_out",
+	"cancelled", "lost", "failed"
+};
+
+enum sbx_state
+lifecycle_next(enum sbx_state state, enum sbx_verb verb)
+{
+	if ((unsigned int)state >= SBX_NSTATES ||
+	    (unsigned int)verb >= VERB_MAX)
+		return (SBX_NONE);
+	return (table[state][verb]);
+}
+
+const char *
+lifecycle_name(enum sbx_state state)
+{
+	if ((unsigned int)state >= SBX_NSTATES)
+		return ("unknown");
+	return (names[state]);
+}
+
+enum sbx_state
+lifecycle_state(const char *name)
+{
+	int	 i;
+
+	for (i = SBX_NONE + 1; i < SBX_NSTATES; i++)
+		if (strcmp(names[i], name) == 0)
+			return (i);
+	return (SBX_NONE);
+}
+
+const char *
+lifecycle_verb(enum sbx_verb verb)
+{
+	if ((unsigned int)verb >= VERB_MAX)
+		return ("unknown");
+	return (verbs[verb]);
+}
+
+const char *
+lifecycle_exec_name(enum exec_state state)
+{
+	if ((unsigned int)state >= EXEC_NSTATES)
+		return ("unknown");
+	return (exec_names[state]);
+}
+
+int
+lifecycle_exec_ended(enum exec_state state)
+{
+	return (state != EXEC_NONE && state != EXEC_PENDING &&
+	    state != EXEC_RUNNING);
+}

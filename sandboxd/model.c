@@ -1,0 +1,658 @@
+/*
+ * The state that the events add up to, in memory and in rows.
+ *
+ * Keys in the state table are a letter and big-endian numbers:
+ *
+ *	S n	the sandbox			C n	its configuration
+ *	Q n	its newest event and exec
+ *	E n k	an exec, live or ended		L n k	it has not ended
+ *	P n k	its request, until the guest has it
+ *	M	the newest number of a sandbox
+ *
+ * Live execs are in memory; ended ones are read when somebody asks.
+ */
+#include <sys/types.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "model.h"
+
+static const struct msg_field f_sbx_row[] = {
+	MSG_F(sbx_row, n, M_UINT, 0, 0),
+	MSG_F(sbx_row, owner, M_UINT, 0, 0),
+	MSG_F(sbx_row, id, M_STR, 0, 0),
+	MSG_F(sbx_row, key, M_STR, 0, 0),
+	MSG_F(sbx_row, digest, M_STR, 0, 0),
+	MSG_F(sbx_row, state, M_UINT, SBX_NSTATES - 1, 0),
+	MSG_F(sbx_row, cause, M_STR, 0, 0),
+	MSG_F(sbx_row, op, M_UINT, 0, 0),
+	MSG_F(sbx_row, nonce, M_STR, 0, 0),
+	MSG_F(sbx_row, uid, M_UINT, 0, 0),
+	MSG_F(sbx_row, gid, M_UINT, 0, 0),
+	MSG_F(sbx_row, container, M_STR, 0, 0),
+	MSG_F(sbx_row, image_id, M_STR, 0, 0),
+	MSG_F(sbx_row, pid, M_UINT, 0, 0),
+	MSG_F(sbx_row, boot, M_UINT, 0, 0),
+	MSG_F(sbx_row, guest, M_UINT, 0, 0),
+	MSG_F(sbx_row, memory_seen, M_UINT, 0, 0),
+	MSG_F(sbx_row, mcpus_seen, M_UINT, 0, 0),
+	MSG_F(sbx_row, pids_seen, M_UINT, 0, 0),
+	MSG_F(sbx_row, created, M_UINT, 0, 0),
+	MSG_F(sbx_row, changed, M_UINT, 0, 0),
+	MSG_F(sbx_row, dirty, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_exec_row[] = {
+	MSG_F(exec_row, n, M_UINT, 0, 0),
+	MSG_F(exec_row, k, M_UINT, 0, 0),
+	MSG_F(exec_row, state, M_UINT, EXEC_NSTATES - 1, 0),
+	MSG_F(exec_row, flags, M_UINT, 0, 0),
+	MSG_F(exec_row, grace, M_UINT, 0, 0),
+	MSG_F(exec_row, code, M_INT, 0, 0),
+	MSG_F(exec_row, errnum, M_INT, 0, 0),
+	MSG_F(exec_row, cause, M_STR, 0, 0),
+	MSG_F(exec_row, argv, M_STRV, EXEC_ENTRIES_MAX, 0),
+	MSG_F(exec_row, pid, M_UINT, 0, 0),
+	MSG_F(exec_row, boot, M_UINT, 0, 0),
+	MSG_F(exec_row, created, M_UINT, 0, 0),
+	MSG_F(exec_row, started, M_UINT, 0, 0),
+	MSG_F(exec_row, ended, M_UINT, 0, 0),
+	MSG_F(exec_row, length1, M_UINT, 0, 0),
+	MSG_F(exec_row, length2, M_UINT, 0, 0),
+	MSG_F(exec_row, dropped1, M_UINT, 0, 0),
+	MSG_F(exec_row, dropped2, M_UINT, 0, 0),
+	MSG_F(exec_row, background, M_UINT, 0, 0),
+};
+
+static const struct msg_def	 def_sbx = MSG_DEF(0, "sandbox's row", sbx_row,
+    f_sbx_row);
+static const struct msg_def	 def_exec = MSG_DEF(0, "exec's row", exec_row,
+    f_exec_row);
+
+static int
+sbx_cmp_n(struct sandbox *a, struct sandbox *b)
+{
+	return (a->r.n < b->r.n ? -1 : a->r.n > b->r.n);
+}
+
+static int
+sbx_cmp_id(struct sandbox *a, struct sandbox *b)
+{
+	int	 c;
+
+	/* By name first, so that all of one name lie together. */
+	if ((c = strcmp(a->r.id, b->r.id)) != 0)
+		return (c);
+	return (a->r.owner < b->r.owner ? -1 : a->r.owner > b->r.owner);
+}
+
+static int
+sbx_cmp_key(struct sandbox *a, struct sandbox *b)
+{
+	if (a->r.owner != b->r.owner)
+		return (a->r.owner < b->r.owner ? -1 : 1);
+	return (strcmp(a->r.key, b->r.key));
+}
+
+static int
+exec_cmp(struct exec *a, struct exec *b)
+{
+	return (a->r.k < b->r.k ? -1 : a->r.k > b->r.k);
+}
+
+RB_GENERATE(sbx_by_n, sandbox, by_n, sbx_cmp_n)
+RB_GENERATE(sbx_by_id, sandbox, by_id, sbx_cmp_id)
+RB_GENERATE(sbx_by_key, sandbox, by_key, sbx_cmp_key)
+RB_GENERATE(exec_tree, exec, entry, exec_cmp)
+
+static size_t
+key_make(uint8_t *key, char letter, uint64_t n, uint64_t k)
+{
+	key[0] = letter;
+	record_put64(key + 1, n);
+	if (letter != 'E' && letter != 'L' && letter != 'P')
+		return (9);
+	record_put64(key + 9, k);
+	return (17);
+}
+
+struct sandbox *
+sandbox_new(void)
+{
+	struct sandbox	*sb;
+
+	if ((sb = calloc(1, sizeof(*sb))) == NULL)
+		fatal("%s", __func__);
+	RB_INIT(&sb->execs);
+	TAILQ_INIT(&sb->waiters);
+	return (sb);
+}
+
+void
+model_drop_conf(struct sandbox *sb)
+{
+	if (sb->conf == NULL)
+		return;
+	msg_clear(sb->conf, proto_def(PROTO_CREATE));
+	free(sb->conf);
+	sb->conf = NULL;
+}
+
+void
+sandbox_free(struct sandbox *sb)
+{
+	model_drop_conf(sb);
+	free(sb);
+}
+
+struct exec *
+model_exec_new(struct sandbox *sb)
+{
+	struct exec	*ex;
+
+	if ((ex = calloc(1, sizeof(*ex))) == NULL)
+		fatal("%s", __func__);
+	ex->sb = sb;
+	ex->r.n = sb->r.n;
+	TAILQ_INIT(&ex->waiters);
+	return (ex);
+}
+
+void
+exec_row_clear(struct exec_row *r)
+{
+	msg_clear(r, &def_exec);
+}
+
+void
+model_exec_free(struct exec *ex)
+{
+	struct waiter	*w;
+
+	while ((w = TAILQ_FIRST(&ex->waiters)) != NULL) {
+		TAILQ_REMOVE(&ex->waiters, w, entry);
+		free(w);
+	}
+	if (event_initialized(&ex->lost))
+		event_del(&ex->lost);
+	if (ex->start != NULL) {
+		msg_clear(ex->start, msg_def(MSG_START));
+		free(ex->start);
+	}
+	exec_row_clear(&ex->r);
+	free(ex);
+}
+
+struct sandbox *
+model_number(struct model *m, uint64_t n)
+{
+	struct sandbox	 find;
+
+	find.r.n = n;
+	return (RB_FIND(sbx_by_n, &m->by_n, &find));
+}
+
+struct sandbox *
+model_id(struct model *m, uint32_t owner, const char *id)
+{
+	struct sandbox	 find;
+
+	find.r.owner = owner;
+	if (strlcpy(find.r.id, id, sizeof(find.r.id)) >= sizeof(find.r.id))
+		return (NULL);
+	return (RB_FIND(sbx_by_id, &m->by_id, &find));
+}
+
+struct sandbox *
+model_key(struct model *m, uint32_t owner, const char *key)
+{
+	struct sandbox	 find;
+
+	find.r.owner = owner;
+	if (strlcpy(find.r.key, key, sizeof(find.r.key)) >=
+	    sizeof(find.r.key))
+		return (NULL);
+	return (RB_FIND(sbx_by_key, &m->by_key, &find));
+}
+
+struct sandbox *
+model_any(struct model *m, const char *id, int *many)
+{
+	struct sandbox	 find, *sb, *next;
+
+	*many = 0;
+	find.r.owner = 0;
+	if (strlcpy(find.r.id, id, sizeof(find.r.id)) >= sizeof(find.r.id))
+		return (NULL);
+	sb = RB_NFIND(sbx_by_id, &m->by_id, &find);
+	if (sb == NULL || strcmp(sb->r.id, id) != 0)
+		return (NULL);
+	next = RB_NEXT(sbx_by_id, &m->by_id, sb);
+	*many = next != NULL && strcmp(next->r.id, id) == 0;
+	return (sb);
+}
+
+struct exec *
+model_exec(struct sandbox *sb, uint64_t k)
+{
+	struct exec	 find;
+
+	find.r.k = k;
+	return (RB_FIND(exec_tree, &sb->execs, &find));
+}
+
+/* A uid is free again when the workspace is gone. */
+int
+model_uid_taken(struct model *m, uint32_t uid)
+{
+	struct sandbox	*sb;
+
+	RB_FOREACH(sb, sbx_by_n, &m->by_n)
+		if (sb->r.uid == uid && (sb->r.state != SBX_DELETED ||
+		    sb->r.dirty))
+			return (1);
+	return (0);
+}
+
+struct added {
+	struct model	*m;
+	struct sandbox	*sb;
+	struct exec	*ex;
+};
+
+static void
+model_unadd(void *arg)
+{
+	struct added	*a = arg;
+
+	RB_REMOVE(sbx_by_n, &a->m->by_n, a->sb);
+	RB_REMOVE(sbx_by_id, &a->m->by_id, a->sb);
+	if (a->sb->r.key[0] != '\0')
+		RB_REMOVE(sbx_by_key, &a->m->by_key, a->sb);
+	a->m->count--;
+	sandbox_free(a->sb);
+	free(a);
+}
+
+/* Takes the sandbox over: it is freed if the batch fails. */
+void
+model_add(struct batch *b, struct model *m, struct sandbox *sb)
+{
+	struct added	*a;
+
+	RB_INSERT(sbx_by_n, &m->by_n, sb);
+	RB_INSERT(sbx_by_id, &m->by_id, sb);
+	if (sb->r.key[0] != '\0')
+		RB_INSERT(sbx_by_key, &m->by_key, sb);
+	m->count++;
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		fatal("%s", __func__);
+	a->m = m;
+	a->sb = sb;
+	batch_undo(b, model_unadd, a);
+}
+
+static void
+model_unadd_exec(void *arg)
+{
+	struct added	*a = arg;
+
+	model_drop_exec(a->m, a->ex);
+	free(a);
+}
+
+void
+model_add_exec(struct batch *b, struct model *m, struct exec *ex)
+{
+	struct added	*a;
+
+	RB_INSERT(exec_tree, &ex->sb->execs, ex);
+	ex->sb->nexecs++;
+	m->nlive++;
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		fatal("%s", __func__);
+	a->m = m;
+	a->ex = ex;
+	batch_undo(b, model_unadd_exec, a);
+}
+
+void
+model_drop_exec(struct model *m, struct exec *ex)
+{
+	RB_REMOVE(exec_tree, &ex->sb->execs, ex);
+	ex->sb->nexecs--;
+	m->nlive--;
+	model_exec_free(ex);
+}
+
+void
+model_keep(struct batch *b, struct sandbox *sb)
+{
+	batch_keep(b, &sb->r, sizeof(sb->r));
+}
+
+static int
+put_row(struct batch *b, char letter, uint64_t n, uint64_t k,
+    const struct msg_def *def, const void *row)
+{
+	msgpack_sbuffer	 sb;
+	uint8_t		 key[17];
+	size_t		 len;
+	int		 ret;
+
+	msgpack_sbuffer_init(&sb);
+	if (msg_encode_array(&sb, def, row) == -1)
+		fatal("%s: %s", __func__, def->name);
+	len = key_make(key, letter, n, k);
+	ret = eventdb_put(b->db, EDB_STATE, key, len, sb.data, sb.size);
+	msgpack_sbuffer_destroy(&sb);
+	return (ret == 0 ? BATCH_OK : BATCH_FAIL);
+}
+
+int
+model_put_conf(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'C', sb->r.n, 0, proto_def(PROTO_CREATE),
+	    sb->conf));
+}
+
+int
+model_put(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'S', sb->r.n, 0, &def_sbx, &sb->r));
+}
+
+int
+model_put_counters(struct batch *b, struct sandbox *sb)
+{
+	uint8_t	 key[17], val[16];
+	size_t	 len;
+
+	len = key_make(key, 'Q', sb->r.n, 0);
+	record_put64(val, sb->sseq);
+	record_put64(val + 8, sb->last_k);
+	if (eventdb_put(b->db, EDB_STATE, key, len, val, sizeof(val)) != 0)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+int
+model_put_last(struct batch *b, struct model *m)
+{
+	uint8_t	 val[8];
+
+	record_put64(val, m->last_n);
+	if (eventdb_put(b->db, EDB_STATE, "M", 1, val, sizeof(val)) != 0)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+int
+model_put_exec(struct batch *b, const struct exec_row *r)
+{
+	return (put_row(b, 'E', r->n, r->k, &def_exec, r));
+}
+
+/* A new exec: the request, and the mark that it has not ended. */
+int
+model_put_start(struct batch *b, struct exec *ex)
+{
+	uint8_t	 key[17];
+	size_t	 len;
+
+	len = key_make(key, 'L', ex->r.n, ex->r.k);
+	if (eventdb_put(b->db, EDB_STATE, key, len, "", 1) != 0)
+		return (BATCH_FAIL);
+	return (put_row(b, 'P', ex->r.n, ex->r.k, msg_def(MSG_START),
+	    ex->start));
+}
+
+static int
+del_row(struct batch *b, char letter, struct exec *ex)
+{
+	uint8_t	 key[17];
+	size_t	 len;
+
+	len = key_make(key, letter, ex->r.n, ex->r.k);
+	return (eventdb_del(b->db, EDB_STATE, key, len) == EDB_FAIL ?
+	    BATCH_FAIL : BATCH_OK);
+}
+
+int
+model_del_start(struct batch *b, struct exec *ex)
+{
+	return (del_row(b, 'P', ex));
+}
+
+int
+model_end_exec(struct batch *b, struct exec *ex)
+{
+	if (del_row(b, 'L', ex) == BATCH_FAIL ||
+	    del_row(b, 'P', ex) == BATCH_FAIL)
+		return (BATCH_FAIL);
+	return (model_put_exec(b, &ex->r));
+}
+
+static int
+get_row(struct model *m, char letter, uint64_t n, uint64_t k,
+    const struct msg_def *def, void *row)
+{
+	const uint8_t	*val;
+	uint8_t		 key[17];
+	size_t		 len;
+	int		 ret;
+
+	len = key_make(key, letter, n, k);
+	if ((ret = eventdb_get(m->db, EDB_STATE, key, len, &val,
+	    &len)) != EDB_OK)
+		return (ret);
+	if (msg_decode_array(row, def, val, len) == -1) {
+		snprintf(m->db->why, sizeof(m->db->why),
+		    "state.db: damaged: %s %llu.%llu", def->name,
+		    (unsigned long long)n, (unsigned long long)k);
+		return (-1);
+	}
+	return (0);
+}
+
+int
+model_get_conf(struct model *m, uint64_t n, struct proto_create *c)
+{
+	return (get_row(m, 'C', n, 0, proto_def(PROTO_CREATE), c));
+}
+
+int
+model_get_exec(struct model *m, uint64_t n, uint64_t k, struct exec_row *r)
+{
+	return (get_row(m, 'E', n, k, &def_exec, r));
+}
+
+int
+model_get_start(struct model *m, uint64_t n, uint64_t k, struct msg_start *s)
+{
+	return (get_row(m, 'P', n, k, msg_def(MSG_START), s));
+}
+
+struct walk {
+	struct model	*m;
+	uint64_t	 n;
+	int		 (*fn)(void *, const struct exec_row *);
+	void		*arg;
+	int		 bad;
+};
+
+static int
+walk_exec(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct walk	*w = arg;
+	struct exec_row	 r;
+	int		 ret;
+
+	if (nkey != 17 || key[0] != 'E' || record_get64(key + 1) != w->n)
+		return (1);
+	if (msg_decode_array(&r, &def_exec, val, nval) == -1) {
+		snprintf(w->m->db->why, sizeof(w->m->db->why),
+		    "state.db: damaged: exec's row");
+		w->bad = 1;
+		return (1);
+	}
+	ret = w->fn(w->arg, &r);
+	exec_row_clear(&r);
+	return (ret);
+}
+
+int
+model_walk_execs(struct model *m, uint64_t n, uint64_t k,
+    int (*fn)(void *, const struct exec_row *), void *arg)
+{
+	struct walk	 w = { m, n, fn, arg, 0 };
+	uint8_t		 key[17];
+	size_t		 len;
+
+	len = key_make(key, 'E', n, k);
+	if (eventdb_walk(m->db, EDB_STATE, key, len, walk_exec, &w) != 0 ||
+	    w.bad)
+		return (-1);
+	return (0);
+}
+
+static int
+load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct walk	*w = arg;
+	struct sandbox	*sb;
+
+	if (nkey != 9 || key[0] != 'S')
+		return (1);
+	sb = sandbox_new();
+	if (msg_decode_array(&sb->r, &def_sbx, val, nval) == -1 ||
+	    sb->r.n != record_get64(key + 1)) {
+		snprintf(w->m->db->why, sizeof(w->m->db->why),
+		    "state.db: damaged: sandbox %llu",
+		    (unsigned long long)record_get64(key + 1));
+		w->bad = 1;
+		free(sb);
+		return (1);
+	}
+	RB_INSERT(sbx_by_n, &w->m->by_n, sb);
+	RB_INSERT(sbx_by_id, &w->m->by_id, sb);
+	if (sb->r.key[0] != '\0')
+		RB_INSERT(sbx_by_key, &w->m->by_key, sb);
+	if (sb->r.state != SBX_DELETED)
+		w->m->count++;
+	return (0);
+}
+
+/* What is beside the row. */
+static int
+load_rest(struct model *m, struct sandbox *sb)
+{
+	const uint8_t	*val;
+	uint8_t		 key[17];
+	size_t		 len;
+
+	len = key_make(key, 'Q', sb->r.n, 0);
+	if (eventdb_get(m->db, EDB_STATE, key, len, &val, &len) != EDB_OK ||
+	    len != 16)
+		goto bad;
+	sb->sseq = record_get64(val);
+	sb->last_k = record_get64(val + 8);
+	if (sb->r.state == SBX_DELETED)
+		return (0);
+	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL)
+		fatal("%s", __func__);
+	if (model_get_conf(m, sb->r.n, sb->conf) == 0)
+		return (0);
+	free(sb->conf);
+	sb->conf = NULL;
+ bad:
+	snprintf(m->db->why, sizeof(m->db->why), "state.db: damaged: "
+	    "what belongs to sandbox %llu", (unsigned long long)sb->r.n);
+	return (-1);
+}
+
+static int
+load_live(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct walk	*w = arg;
+	struct sandbox	*sb;
+	struct exec	*ex;
+
+	(void)val;
+	(void)nval;
+	if (nkey != 17 || key[0] != 'L')
+		return (1);
+	if ((sb = model_number(w->m, record_get64(key + 1))) == NULL)
+		goto bad;
+	ex = model_exec_new(sb);
+	ex->r.k = record_get64(key + 9);
+	RB_INSERT(exec_tree, &sb->execs, ex);
+	sb->nexecs++;
+	w->m->nlive++;
+	return (0);
+ bad:
+	snprintf(w->m->db->why, sizeof(w->m->db->why),
+	    "state.db: damaged: exec of no sandbox");
+	w->bad = 1;
+	return (1);
+}
+
+static int
+load_execs(struct model *m, struct sandbox *sb)
+{
+	struct exec	*ex;
+	uint64_t	 k;
+
+	RB_FOREACH(ex, exec_tree, &sb->execs) {
+		k = ex->r.k;
+		if (model_get_exec(m, sb->r.n, k, &ex->r) != 0 ||
+		    ex->r.n != sb->r.n || ex->r.k != k) {
+			snprintf(m->db->why, sizeof(m->db->why),
+			    "state.db: damaged: exec %llu.%llu",
+			    (unsigned long long)sb->r.n,
+			    (unsigned long long)k);
+			return (-1);
+		}
+	}
+	return (0);
+}
+
+int
+model_open(struct model *m, struct eventdb *db)
+{
+	struct walk	 w = { m, 0, NULL, NULL, 0 };
+	struct sandbox	*sb;
+	const uint8_t	*val;
+	size_t		 len;
+
+	memset(m, 0, sizeof(*m));
+	m->db = db;
+	RB_INIT(&m->by_n);
+	RB_INIT(&m->by_id);
+	RB_INIT(&m->by_key);
+	switch (eventdb_get(db, EDB_STATE, "M", 1, &val, &len)) {
+	case EDB_OK:
+		if (len == 8) {
+			m->last_n = record_get64(val);
+			break;
+		}
+		/* FALLTHROUGH */
+	case EDB_FAIL:
+		return (-1);
+	}
+	if (eventdb_walk(db, EDB_STATE, "S", 1, load_sandbox, &w) != 0 ||
+	    w.bad)
+		return (-1);
+	if (eventdb_walk(db, EDB_STATE, "L", 1, load_live, &w) != 0 || w.bad)
+		return (-1);
+	RB_FOREACH(sb, sbx_by_n, &m->by_n)
+		if (load_rest(m, sb) == -1 || load_execs(m, sb) == -1)
+			return (-1);
+	return (0);
+}

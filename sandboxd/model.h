@@ -1,0 +1,207 @@
+/*
+ * What the store knows: the sandboxes, their live execs, and the rows of the
+ * database that these are kept in beside the events.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <sys/queue.h>
+#include <sys/tree.h>
+#include <sys/types.h>
+
+#include <event.h>
+
+#include "batch.h"
+#include "lifecycle.h"
+#include "sandboxd.h"
+
+#define CAUSE_MAX	511
+#define NONCE_LEN	33
+
+/* The row of a sandbox.  No pointers: a batch keeps it by its bytes. */
+struct sbx_row {
+	uint64_t	 n;
+	uint32_t	 owner;
+	char		 id[SBX_ID_MAX + 1];
+	char		 key[SBX_KEY_MAX + 1];
+	char		 digest[65];	/* of the request that made it */
+	uint32_t	 state;
+	char		 cause[CAUSE_MAX + 1];
+	uint64_t	 op;		/* the operation that counts */
+	char		 nonce[NONCE_LEN];
+	uint32_t	 uid;
+	uint32_t	 gid;
+	char		 container[80];
+	char		 image_id[80];
+	uint32_t	 pid;		/* of the guest, on the host */
+	uint64_t	 boot;		/* the guest's boot number */
+	uint32_t	 guest;		/* its version */
+	uint64_t	 memory_seen;
+	uint32_t	 mcpus_seen;
+	uint32_t	 pids_seen;
+	uint64_t	 created;
+	uint64_t	 changed;
+	uint32_t	 dirty;		/* something may be left to remove */
+};
+
+/* The row of an exec. */
+struct exec_row {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 state;
+	uint32_t	 flags;		/* EXEC_ATTACH ... of the request */
+	uint32_t	 grace;
+	int32_t		 code;
+	int32_t		 errnum;
+	char		 cause[CAUSE_MAX + 1];
+	struct strv	 argv;		/* as much of it as is shown */
+	uint32_t	 pid;
+	uint64_t	 boot;		/* of the guest that has it */
+	uint64_t	 created;
+	uint64_t	 started;
+	uint64_t	 ended;
+	uint64_t	 length1;
+	uint64_t	 length2;
+	uint64_t	 dropped1;
+	uint64_t	 dropped2;
+	uint32_t	 background;
+};
+
+/* A request that is answered later. */
+struct waiter {
+	TAILQ_ENTRY(waiter)	 entry;
+	uint64_t		 session;
+	uint32_t		 req;
+	uint32_t		 type;		/* PROTO_* */
+};
+TAILQ_HEAD(waiters, waiter);
+
+struct sandbox;
+
+/* An exec that has not ended. */
+struct exec {
+	RB_ENTRY(exec)		 entry;
+	TAILQ_ENTRY(exec)	 queue;		/* waits for its turn */
+	struct sandbox		*sb;
+	struct exec_row		 r;
+	struct msg_start	*start;		/* until it is sent */
+	int			 queued;
+	int			 sent;		/* counts against the limit */
+	int			 ending;	/* its end is in the batch */
+	uint64_t		 session;	/* primary reader's, 0: none */
+	uint32_t		 req;
+	struct event		 lost;		/* detach rule */
+	struct waiters		 waiters;
+};
+RB_HEAD(exec_tree, exec);
+
+enum op_kind {
+	OP_NONE,
+	OP_CREATE,
+	OP_RECREATE,		/* the same, after a restart */
+	OP_RESUME,
+	OP_RERESUME,
+	OP_UNRESUME,		/* a resume failed: stopped again */
+	OP_STOP,
+	OP_RESTOP,
+	OP_DELETE,
+	OP_UNDO			/* what failed leaves nothing behind */
+};
+
+struct op {
+	enum op_kind		 kind;
+	uint64_t		 number;
+	u_int			 step;
+	int			 active;
+	int			 committing;	/* its end is in the batch */
+	uint32_t		 grace;
+	struct event		 deadline;
+	int			 hello;		/* guest's hello is there */
+	int			 started;	/* the broker's outcome is */
+	struct msg_guest_hello	 guest;
+	struct msg_box_started	 box;
+	enum code		 code;		/* why it fails */
+	char			 cause[CAUSE_MAX + 1];
+	TAILQ_ENTRY(op)		 queue;		/* for the broker */
+	int			 queued;
+};
+
+struct sandbox {
+	RB_ENTRY(sandbox)	 by_n;
+	RB_ENTRY(sandbox)	 by_id;
+	RB_ENTRY(sandbox)	 by_key;
+	struct sbx_row		 r;
+	struct proto_create	*conf;		/* NULL when deleted */
+	uint64_t		 sseq;		/* its newest event */
+	uint64_t		 last_k;	/* its newest exec */
+	struct exec_tree	 execs;
+	u_int			 nexecs;
+	struct op		 op;
+	struct waiters		 waiters;
+	int			 listed;	/* inventory is to name it */
+	int			 named;		/* and did */
+	int			 listening;	/* runner was told */
+	struct msg_box_state	 box;		/* as the inventory said */
+};
+RB_HEAD(sbx_by_n, sandbox);
+RB_HEAD(sbx_by_id, sandbox);
+RB_HEAD(sbx_by_key, sandbox);
+
+struct model {
+	struct eventdb		*db;
+	struct sbx_by_n		 by_n;
+	struct sbx_by_id	 by_id;
+	struct sbx_by_key	 by_key;
+	uint64_t		 last_n;	/* newest number given out */
+	u_int			 count;		/* not deleted */
+	u_int			 nlive;		/* execs without an end */
+};
+
+RB_PROTOTYPE(sbx_by_n, sandbox, by_n, sbx_cmp_n)
+RB_PROTOTYPE(sbx_by_id, sandbox, by_id, sbx_cmp_id)
+RB_PROTOTYPE(sbx_by_key, sandbox, by_key, sbx_cmp_key)
+RB_PROTOTYPE(exec_tree, exec, entry, exec_cmp)
+
+int		 model_open(struct model *, struct eventdb *);
+struct sandbox	*model_number(struct model *, uint64_t);
+struct sandbox	*model_id(struct model *, uint32_t, const char *);
+struct sandbox	*model_key(struct model *, uint32_t, const char *);
+/* The only one of that name, whoever owns it; *many if there are more. */
+struct sandbox	*model_any(struct model *, const char *, int *many);
+struct exec	*model_exec(struct sandbox *, uint64_t);
+int		 model_uid_taken(struct model *, uint32_t);
+
+/* In a batch: they write, and are undone with it. */
+void		 model_add(struct batch *, struct model *, struct sandbox *);
+int		 model_put_conf(struct batch *, struct sandbox *);
+int		 model_put(struct batch *, struct sandbox *);
+int		 model_put_counters(struct batch *, struct sandbox *);
+int		 model_put_last(struct batch *, struct model *);
+void		 model_keep(struct batch *, struct sandbox *);
+void		 model_add_exec(struct batch *, struct model *, struct exec *);
+int		 model_put_exec(struct batch *, const struct exec_row *);
+int		 model_put_start(struct batch *, struct exec *);
+int		 model_del_start(struct batch *, struct exec *);
+int		 model_end_exec(struct batch *, struct exec *);
+
+/* After the commit: the end takes it out of memory. */
+void		 model_drop_exec(struct model *, struct exec *);
+void		 model_drop_conf(struct sandbox *);
+struct sandbox	*sandbox_new(void);
+void		 sandbox_free(struct sandbox *);
+struct exec	*model_exec_new(struct sandbox *);
+void		 model_exec_free(struct exec *);
+
+/* From the database: 0, EDB_NOTFOUND or -1. */
+int		 model_get_conf(struct model *, uint64_t,
+		    struct proto_create *);
+int		 model_get_exec(struct model *, uint64_t, uint64_t,
+		    struct exec_row *);
+int		 model_get_start(struct model *, uint64_t, uint64_t,
+		    struct msg_start *);
+/* Ended and live, in order from k; fn returns non-zero to stop. */
+int		 model_walk_execs(struct model *, uint64_t, uint64_t,
+		    int (*)(void *, const struct exec_row *), void *);
+void		 exec_row_clear(struct exec_row *);
+
+#endif

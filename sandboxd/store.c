@@ -1,0 +1,321 @@
+/*
+ * The store: the process that owns the event log and with it every change of
+ * state.  It reads no client's bytes, opens no path outside the database's
+ * directory, and nothing is done or told before it is committed here.
+ */
+#include <sys/types.h>
+
+#include <errno.h>
+#include <event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "log.h"
+#include "proc.h"
+#include "store.h"
+
+struct store	 st;
+
+static const char *const event_names[EV_MAX] = {
+	[EV_NONE] = "none",
+	[EV_DAEMON_STARTED] = "daemon.started",
+	[EV_DAEMON_STOPPED] = "daemon.stopped",
+	[EV_RELOADED] = "daemon.reloaded",
+	[EV_IMAGE_IMPORTED] = "image.imported",
+	[EV_SBX_CREATE] = "sandbox.create",
+	[EV_SBX_READY] = "sandbox.ready",
+	[EV_SBX_FAILED] = "sandbox.failed",
+	[EV_SBX_STOP] = "sandbox.stop",
+	[EV_SBX_STOPPED] = "sandbox.stopped",
+	[EV_SBX_RESUME] = "sandbox.resume",
+	[EV_SBX_DELETE] = "sandbox.delete",
+	[EV_SBX_DELETED] = "sandbox.deleted",
+	[EV_SBX_CLEANED] = "sandbox.cleaned",
+	[EV_SBX_LEFT] = "sandbox.left",
+	[EV_EXEC_CREATE] = "exec.create",
+	[EV_EXEC_STARTED] = "exec.started",
+	[EV_EXEC_ENDED] = "exec.ended",
+	[EV_EXEC_SIGNAL] = "exec.signal",
+};
+
+struct detail_map {
+	struct kvv	 detail;
+};
+
+static const struct msg_field f_detail[] = {
+	MSG_F(detail_map, detail, M_KVV, 64, 0),
+};
+static const struct msg_def	 def_detail = MSG_DEF(0, "event's details",
+    detail_map, f_detail);
+
+uint64_t
+store_now(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ((uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+}
+
+uint64_t
+store_op(void)
+{
+	return (++st.op);
+}
+
+const char *
+store_event_name(uint16_t type)
+{
+	return (type < EV_MAX ? event_names[type] : "unknown");
+}
+
+void
+detail_str(struct kvv *kv, const char *key, const char *val)
+{
+	if (kvv_set(kv, key, val) == -1)
+		fatal("%s", __func__);
+}
+
+void
+detail_num(struct kvv *kv, const char *key, int64_t val)
+{
+	char	 buf[24];
+
+	snprintf(buf, sizeof(buf), "%lld", (long long)val);
+	detail_str(kv, key, buf);
+}
+
+/* The details of a record, as they were given. */
+int
+store_detail(const struct record *r, struct kvv *kv)
+{
+	struct detail_map	 m;
+
+	memset(kv, 0, sizeof(*kv));
+	if (r->ndetails == 0)
+		return (0);
+	if (msg_decode_array(&m, &def_detail, r->details, r->ndetails) == -1)
+		return (-1);
+	*kv = m.detail;
+	return (0);
+}
+
+/*
+ * Appends an event in a batch, with the state the sandbox has by now.  Takes
+ * the details and clears them.
+ */
+int
+store_event(struct batch *b, struct sandbox *sb, enum event_type type,
+    uint32_t actor, uint64_t k, struct kvv *detail)
+{
+	struct detail_map	 m;
+	struct record		 r;
+	msgpack_sbuffer		 buf;
+	int			 ret;
+
+	memset(&r, 0, sizeof(r));
+	r.type = type;
+	r.actor = actor;
+	r.exec = k;
+	r.time = store_now();
+	if (sb != NULL) {
+		batch_keep(b, &sb->sseq, sizeof(sb->sseq));
+		r.sbx = sb->r.n;
+		r.sseq = ++sb->sseq;
+		r.owner = sb->r.owner;
+		r.state = sb->r.state;
+		r.op = sb->r.op;
+	}
+	msgpack_sbuffer_init(&buf);
+	if (detail != NULL && detail->n > 0) {
+		m.detail = *detail;
+		if (msg_encode_array(&buf, &def_detail, &m) == -1)
+			fatal("%s", __func__);
+		r.details = (const uint8_t *)buf.data;
+		r.ndetails = buf.size;
+	}
+	ret = eventlog_append(b->log, &r);
+	msgpack_sbuffer_destroy(&buf);
+	if (detail != NULL)
+		kvv_clear(detail);
+	if (ret == -1)
+		return (BATCH_FAIL);
+	return (sb == NULL ? BATCH_OK : model_put_counters(b, sb));
+}
+
+/* Milliseconds; an event that is set already is set anew. */
+void
+timer_set(struct event *ev, void (*fn)(int, short, void *), void *arg,
+    uint64_t ms)
+{
+	struct timeval	 tv;
+
+	tv.tv_sec = ms / 1000;
+	tv.tv_usec = ms % 1000 * 1000;
+	if (event_initialized(ev))
+		evtimer_del(ev);
+	evtimer_set(ev, fn, arg);
+	evtimer_add(ev, &tv);
+}
+
+void
+timer_del(struct event *ev)
+{
+	if (event_initialized(ev))
+		evtimer_del(ev);
+}
+
+static void
+store_batch(int fd, short event, void *arg)
+{
+	int	 left;
+
+	(void)fd;
+	(void)event;
+	(void)arg;
+	left = batch_run(&st.batch);
+	timer_del(&st.follow);
+	if (left > 0)
+		event_active(&st.turn, EV_TIMEOUT, 1);
+	/* Cheap when little was written since the last. */
+	if (eventdb_checkpoint(&st.db, 0) == -1)
+		log_warnx("%s", st.db.why);
+	if (!st.db.ballast && left == 0)
+		eventdb_ballast_fill(&st.db);
+}
+
+/*
+ * A batch runs when the pipes have been read: its event has a lower priority
+ * than theirs.  What it holds is bounded by the requests in flight.
+ */
+static void
+store_wake(struct batch *b, int now)
+{
+	(void)b;
+	if (now)
+		event_active(&st.turn, EV_TIMEOUT, 1);
+	else if (!event_initialized(&st.follow) ||
+	    !evtimer_pending(&st.follow, NULL))
+		timer_set(&st.follow, store_batch, NULL, STORE_FOLLOW_MS);
+}
+
+static int
+body_host(struct batch *b, void *arg)
+{
+	enum event_type	*type = arg;
+
+	return (store_event(b, NULL, *type, ACTOR_DAEMON, 0, NULL));
+}
+
+static int
+store_newest(void *arg, const struct record *r)
+{
+	*(uint64_t *)arg = r->time;
+	return (1);
+}
+
+/* Has the host been started since the newest event was written? */
+static int
+store_hostboot(void)
+{
+	struct timespec	 up;
+	uint64_t	 time = 0;
+
+	if (st.log.seq == 0 || eventlog_read(&st.log, st.log.seq,
+	    store_newest, &time) == -1 ||
+	    clock_gettime(CLOCK_BOOTTIME, &up) == -1)
+		return (0);
+	return (time < store_now() - ((uint64_t)up.tv_sec * 1000000000 +
+	    up.tv_nsec));
+}
+
+static void
+store_open(void)
+{
+	static enum event_type	 type = EV_DAEMON_STARTED;
+	struct sandbox		*sb;
+
+	if (eventdb_open(&st.db, "/.") == -1)
+		fatalx("event log: %s", st.db.why);
+	if (eventlog_open(&st.log, &st.db) == -1)
+		fatalx("event log: %s", st.db.why);
+	if (model_open(&st.model, &st.db) == -1)
+		fatalx("event log: %s", st.db.why);
+	batch_init(&st.batch, &st.db, &st.log);
+	st.batch.wake = store_wake;
+	st.batch.committed = events_committed;
+	st.hostboot = store_hostboot();
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+		if (sb->r.op > st.op)
+			st.op = sb->r.op;
+	batch_following(&st.batch, body_host, NULL, &type);
+	log_debug("event log: %llu events, %u sandboxes, %u execs",
+	    (unsigned long long)st.log.seq, st.model.count, st.model.nlive);
+}
+
+void
+store_go(void)
+{
+	if (st.going)
+		return;
+	/* Not before: the files must belong to the user we have now. */
+	store_open();
+	st.going = 1;
+	reconcile_start();
+}
+
+static void
+store_sig(int sig, short event, void *arg)
+{
+	(void)sig;
+	(void)event;
+	(void)arg;
+	/* The parent decides when to stop, and says so or goes away. */
+}
+
+__attribute__((__noreturn__)) void
+store_exit(void)
+{
+	static enum event_type	 type = EV_DAEMON_STOPPED;
+
+	if (st.going) {
+		batch_following(&st.batch, body_host, NULL, &type);
+		while (batch_run(&st.batch) > 0)
+			continue;
+		chan_flush_wait(&st.frontend);
+		eventdb_close(&st.db);
+	}
+	log_debug("exiting");
+	_exit(0);
+}
+
+__attribute__((__noreturn__)) void
+store(int debug, int verbose)
+{
+	struct proc_ids	 ids;
+
+	(void)debug;
+	log_procinit("store");
+	log_setverbose(verbose);
+	setproctitle("event store");
+	proc_recv_ids(PROC_PIPE_FD, &ids);
+	proc_drop(&ids);
+	event_init();
+	event_priority_init(3);
+	proc_signals(store_sig);
+	sandbox_store();
+	RB_INIT(&st.sessions);
+	TAILQ_INIT(&st.forbroker);
+	TAILQ_INIT(&st.forrunner);
+	evtimer_set(&st.turn, store_batch, NULL);
+	event_priority_set(&st.turn, 2);
+	chan_init(&st.parent, PROC_PIPE_FD, "parent", store_dispatch_parent);
+	proc_log(&st.parent);
+	event_dispatch();
+	store_exit();
+}

@@ -1,0 +1,232 @@
+/*
+ * What the files of the store share.
+ *
+ *	store.c			start, configuration, the batch's turn
+ *	store_parent.c		the parent's pipe, sessions
+ *	store_frontend.c	clients' requests about sandboxes
+ *	store_answer.c		answers to them
+ *	store_ops.c		operations of several steps
+ *	store_change.c		changes of a sandbox's state, as events
+ *	store_exec.c		execs
+ *	store_broker.c		the broker's pipe
+ *	store_runner.c		the runner's pipe
+ *	store_reconcile.c	what a start, or the Engine's return, finds
+ *	store_events.c		subscriptions, verification of the log
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include "batch.h"
+#include "eventdb.h"
+#include "eventlog.h"
+#include "lifecycle.h"
+#include "model.h"
+#include "sandboxd.h"
+#include "spec.h"
+
+#define STORE_ENGINE_MAX	4	/* operations at the broker at a time */
+#define STORE_PAGE		256	/* entries of a list in one answer */
+#define STORE_SLICE		512	/* events of a replay in one turn */
+#define STORE_CREDIT		1024	/* events, when the client names none */
+#define STORE_SLOW		30000	/* ms without credit */
+#define STORE_QUEUED_MAX	4096	/* execs that wait for their turn */
+#define STORE_PS_MAX		4096	/* execs in one answer */
+#define STORE_FOLLOW_MS		10	/* following events wait no longer */
+#define STORE_RETRY_MS		1000	/* after a commit that failed */
+#define STORE_STOP_MS		2000	/* more than the grace, to a guest */
+#define ACTOR_DAEMON		UINT32_MAX
+
+/* Numbers are in the database: append only. */
+enum event_type {
+	EV_NONE,
+	EV_DAEMON_STARTED,
+	EV_DAEMON_STOPPED,
+	EV_RELOADED,
+	EV_IMAGE_IMPORTED,
+	EV_SBX_CREATE,
+	EV_SBX_READY,
+	EV_SBX_FAILED,
+	EV_SBX_STOP,
+	EV_SBX_STOPPED,
+	EV_SBX_RESUME,
+	EV_SBX_DELETE,
+	EV_SBX_DELETED,
+	EV_SBX_CLEANED,
+	EV_SBX_LEFT,
+	EV_EXEC_CREATE,
+	EV_EXEC_STARTED,
+	EV_EXEC_ENDED,
+	EV_EXEC_SIGNAL,
+	EV_MAX
+};
+
+struct sub;
+
+/* A waiter in the list of its session as well. */
+struct pending {
+	struct waiter		 w;
+	TAILQ_ENTRY(pending)	 of_session;
+	struct waiters		*of;
+	struct exec		*ex;		/* it reads this one's output */
+};
+
+struct session {
+	RB_ENTRY(session)		 entry;
+	uint64_t			 number;
+	uint32_t			 uid;
+	TAILQ_HEAD(, pending)		 pending;
+	TAILQ_HEAD(, sub)		 subs;
+};
+RB_HEAD(session_tree, session);
+
+/* Who asks, and what is to be answered. */
+struct asker {
+	uint64_t	 session;
+	uint32_t	 req;
+	uint32_t	 uid;
+};
+
+TAILQ_HEAD(op_queue, op);
+TAILQ_HEAD(exec_queue, exec);
+
+struct store {
+	struct eventdb		 db;
+	struct eventlog		 log;
+	struct batch		 batch;
+	struct model		 model;
+	struct chan		 parent;
+	struct chan		 frontend;
+	struct chan		 broker;
+	struct chan		 runner;
+	struct msg_conf		 conf;
+	struct msg_conf		 newconf;
+	struct msg_conf_rule	*rules;
+	struct msg_conf_rule	*newrules;
+	size_t			 nrules;
+	size_t			 nnewrules;
+	struct session_tree	 sessions;
+	u_int			 nsessions;
+	struct proto_proc	 procs[ROLE_MAX];
+	u_int			 nprocs;
+	struct msg_engine	 engine;
+	int			 going;		/* GO has come */
+	int			 stopping;
+	struct event		 turn;		/* a gating batch */
+	struct event		 follow;	/* a following one, at last */
+	uint64_t		 op;		/* newest operation's number */
+	uint64_t		 atbroker[STORE_ENGINE_MAX];
+	struct op_queue		 forbroker;
+	struct exec_queue	 forrunner;
+	u_int			 nqueued;
+	u_int			 nsent;		/* execs at the runner */
+	int			 hostboot;	/* the host has been restarted */
+	uint64_t		 inventory;	/* its operation, 0: none */
+};
+
+extern struct store	 st;
+
+RB_PROTOTYPE(session_tree, session, entry, session_cmp)
+
+/* store.c */
+void		 store_go(void);
+__attribute__((__noreturn__)) void	store_exit(void);
+uint64_t	 store_now(void);
+uint64_t	 store_op(void);
+int		 store_event(struct batch *, struct sandbox *,
+		    enum event_type, uint32_t, uint64_t, struct kvv *);
+const char	*store_event_name(uint16_t);
+int		 store_detail(const struct record *, struct kvv *);
+void		 detail_num(struct kvv *, const char *, int64_t);
+void		 detail_str(struct kvv *, const char *, const char *);
+void		 timer_set(struct event *, void (*)(int, short, void *),
+		    void *, uint64_t);
+void		 timer_del(struct event *);
+
+/* store_parent.c */
+void		 store_dispatch_parent(int, short, void *);
+struct session	*session_find(uint64_t);
+void		 store_drain_parent(void);
+
+/* store_answer.c */
+void		 answer(const struct asker *, uint32_t, const void *);
+void		 answer_end(const struct asker *);
+void		 answer_error(const struct asker *, enum code, const char *,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+void		 answer_failed(const struct asker *, int);
+void		 answer_accepted(const struct asker *, const char *, uint64_t,
+		    const char *);
+void		 answer_sandbox(const struct asker *, struct sandbox *);
+void		 answer_exec(const struct asker *, struct sandbox *,
+		    const struct exec_row *);
+void		 exec_name(char *, size_t, const struct sandbox *, uint64_t);
+void		 wait_add(const struct asker *, uint32_t, struct waiters *,
+		    struct exec *);
+void		 wait_gone(struct session *);
+void		 wait_drop(struct session *, uint32_t);
+void		 wait_sandbox(struct sandbox *, enum code);
+void		 wait_exec(struct exec *);
+
+/* store_frontend.c */
+void		 store_dispatch_frontend(int, short, void *);
+int		 request_begin(struct asker *, struct frame *, const void *);
+struct sandbox	*request_sandbox(const struct asker *, const char *,
+		    uint64_t *);
+
+/* store_change.c */
+void		 change_state(struct sandbox *, enum sbx_verb, enum code,
+		    const char *);
+void		 change_clean(struct sandbox *, const char *);
+uint32_t	 uid_take(struct model *);
+int		 policy_image(const char *);
+
+/* store_ops.c */
+void		 op_start(struct sandbox *, enum op_kind);
+void		 op_abort(struct sandbox *, const char *);
+void		 op_fail(struct sandbox *, enum code, const char *);
+void		 op_committed(struct sandbox *, enum sbx_verb);
+void		 op_work_done(uint64_t, const struct msg_work_done *);
+void		 op_listening(const struct msg_guest_gone *);
+void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
+void		 op_guest_gone(struct sandbox *);
+void		 op_box(uint64_t, uint32_t, const void *);
+void		 engine_pump(void);
+void		 runner_listen(struct sandbox *);
+void		 runner_unlisten(struct sandbox *);
+
+/* store_exec.c */
+int		 exec_recv_exec(struct chan *, struct frame *, void *);
+int		 exec_recv_attach(struct chan *, struct frame *, void *);
+int		 exec_recv_input_end(struct chan *, struct frame *, void *);
+int		 exec_recv_ps(struct chan *, struct frame *, void *);
+int		 exec_recv_logs(struct chan *, struct frame *, void *);
+int		 exec_recv_wait(struct chan *, struct frame *, void *);
+int		 exec_recv_kill(struct chan *, struct frame *, void *);
+int		 exec_end_all(struct batch *, struct sandbox *,
+		    enum exec_state, const char *);
+void		 exec_client_gone(struct exec *);
+void		 exec_resend(struct sandbox *);
+void		 exec_admit(void);
+void		 exec_ended(const struct exec_row *);
+void		 exec_started(uint64_t, uint64_t, uint32_t);
+
+/* store_broker.c, store_runner.c */
+void		 store_dispatch_broker(int, short, void *);
+void		 store_dispatch_runner(int, short, void *);
+
+/* store_reconcile.c */
+void		 reconcile_start(void);
+void		 reconcile_engine(void);
+void		 reconcile_container(const struct msg_box_state *);
+void		 reconcile_dead(struct sandbox *,
+		    const struct msg_box_state *);
+void		 reconcile_end(const struct msg_box_done *);
+
+/* store_events.c */
+int		 events_recv_events(struct chan *, struct frame *, void *);
+int		 events_recv_credit(struct chan *, struct frame *, void *);
+int		 events_recv_verify(struct chan *, struct frame *, void *);
+void		 events_committed(struct batch *);
+void		 events_gone(struct session *);
+
+#endif

@@ -1,0 +1,875 @@
+/*
+ * Execs: accepted by a commit, then handed to the runner; ended by a commit,
+ * and only then told.  Between the two nothing waits for the log.
+ */
+#include <sys/types.h>
+
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "store.h"
+
+struct exec_req {
+	struct asker		 a;
+	struct sandbox		*sb;
+	struct proto_exec	 m;
+	struct exec		*ex;
+	enum code		 code;
+};
+
+/* The beginning of a command, for events and lists. */
+static void
+shown_argv(struct strv *to, const struct strv *argv)
+{
+	char	 buf[EXEC_SHOWN_MAX + 1];
+	size_t	 i, left = EXEC_SHOWN_MAX;
+
+	for (i = 0; i < argv->n && left > 0; i++) {
+		strlcpy(buf, argv->v[i], left + 1);
+		if (strv_add(to, buf) == -1)
+			fatal("%s", __func__);
+		left -= strlen(buf) < left ? strlen(buf) + 1 : left;
+	}
+}
+
+static void
+shown_command(struct kvv *d, const struct strv *argv)
+{
+	char		 buf[EXEC_SHOWN_MAX + 1], hex[65];
+	SHA2_CTX	 ctx;
+	uint8_t		 sum[32];
+	size_t		 i;
+
+	buf[0] = '\0';
+	SHA256Init(&ctx);
+	for (i = 0; i < argv->n; i++) {
+		if (i > 0)
+			strlcat(buf, " ", sizeof(buf));
+		strlcat(buf, argv->v[i], sizeof(buf));
+		SHA256Update(&ctx, (const uint8_t *)argv->v[i],
+		    strlen(argv->v[i]) + 1);
+	}
+	SHA256Final(sum, &ctx);
+	for (i = 0; i < sizeof(sum); i++)
+		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	detail_str(d, "command", buf);
+	detail_str(d, "sha256", hex);
+}
+
+/* Names of variables, never values. */
+static void
+shown_env(struct kvv *d, const struct kvv *env)
+{
+	char	 buf[EXEC_SHOWN_MAX + 1];
+	size_t	 i;
+
+	if (env->n == 0)
+		return;
+	buf[0] = '\0';
+	for (i = 0; i < env->n; i++) {
+		if (i > 0)
+			strlcat(buf, " ", sizeof(buf));
+		strlcat(buf, env->v[i].k, sizeof(buf));
+	}
+	detail_str(d, "env", buf);
+}
+
+static void
+exec_fill(struct exec_req *q, struct exec *ex)
+{
+	struct msg_start	*s;
+	const char		*dir = q->m.dir;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		fatal("%s", __func__);
+	ex->start = s;
+	s->n = ex->r.n;
+	s->k = ex->r.k;
+	if (dir == NULL || dir[0] == '\0')
+		dir = ex->sb->conf->workdir;
+	if (strv_copy(&s->argv, &q->m.argv) == -1 ||
+	    kvv_copy(&s->env, &q->m.env) == -1 ||
+	    (s->dir = strdup(dir != NULL ? dir : "")) == NULL)
+		fatal("%s", __func__);
+	s->timeout = q->m.timeout;
+	s->grace = q->m.grace != 0 ? q->m.grace : EXEC_GRACE_DEFAULT;
+	s->flags = q->m.flags;
+	exec_name(s->exec, sizeof(s->exec), ex->sb, ex->r.k);
+	ex->r.state = EXEC_PENDING;
+	ex->r.flags = q->m.flags;
+	ex->r.grace = s->grace;
+	ex->r.boot = ex->sb->r.boot;
+	ex->r.created = store_now();
+	shown_argv(&ex->r.argv, &q->m.argv);
+}
+
+static int
+body_exec(struct batch *b, void *arg)
+{
+	struct exec_req	*q = arg;
+	struct sandbox	*sb = q->sb;
+	struct exec	*ex;
+	struct kvv	 d = { 0 };
+
+	q->ex = NULL;
+	q->code = CODE_OK;
+	if (lifecycle_next(sb->r.state, VERB_EXEC) == SBX_NONE)
+		q->code = CODE_WRONG_STATE;
+	else if (st.model.nlive >= st.conf.max_execs + STORE_QUEUED_MAX)
+		q->code = CODE_LIMIT_EXCEEDED;
+	if (q->code != CODE_OK)
+		return (BATCH_REFUSED);
+	ex = model_exec_new(sb);
+	batch_keep(b, &sb->last_k, sizeof(sb->last_k));
+	ex->r.k = ++sb->last_k;
+	exec_fill(q, ex);
+	model_add_exec(b, &st.model, ex);
+	q->ex = ex;
+	shown_command(&d, &q->m.argv);
+	shown_env(&d, &q->m.env);
+	if (store_event(b, sb, EV_EXEC_CREATE, q->a.uid, ex->r.k,
+	    &d) != BATCH_OK || model_put_exec(b, &ex->r) != BATCH_OK ||
+	    model_put_start(b, ex) != BATCH_OK)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+static void
+exec_enqueue(struct exec *ex)
+{
+	TAILQ_INSERT_TAIL(&st.forrunner, ex, queue);
+	ex->queued = 1;
+	st.nqueued++;
+}
+
+static void
+exec_dequeue(struct exec *ex)
+{
+	if (!ex->queued)
+		return;
+	TAILQ_REMOVE(&st.forrunner, ex, queue);
+	ex->queued = 0;
+	st.nqueued--;
+}
+
+static void
+exec_send(struct exec *ex)
+{
+	fault("store.start.before");
+	ex->sent = 1;
+	st.nsent++;
+	pipe_send(&st.runner, MSG_START, 0, ex->session, ex->req, -1,
+	    ex->start);
+	msg_clear(ex->start, msg_def(MSG_START));
+	free(ex->start);
+	ex->start = NULL;
+	fault("store.start.after");
+}
+
+/* Hands on what waits, up to the bound of what runs. */
+void
+exec_admit(void)
+{
+	struct exec	*ex;
+
+	while (st.nsent < st.conf.max_execs &&
+	    (ex = TAILQ_FIRST(&st.forrunner)) != NULL) {
+		exec_dequeue(ex);
+		/* Its sandbox may have ended in the batch just committed. */
+		if (!lifecycle_exec_ended(ex->r.state))
+			exec_send(ex);
+	}
+}
+
+static void
+done_exec(void *arg, int result)
+{
+	struct exec_req	*q = arg;
+	struct exec	*ex = q->ex;
+	char		 name[EXEC_ID_MAX + 1];
+
+	if (result == BATCH_REFUSED && q->code == CODE_WRONG_STATE)
+		answer_error(&q->a, q->code, NULL, "%s is %s", q->sb->r.id,
+		    lifecycle_name(q->sb->r.state));
+	else if (result == BATCH_REFUSED)
+		answer_error(&q->a, q->code, NULL,
+		    "as many commands as may wait");
+	else if (result != BATCH_OK)
+		answer_failed(&q->a, result);
+	else if (lifecycle_exec_ended(ex->r.state)) {
+		/* The sandbox went in the same batch. */
+		exec_name(name, sizeof(name), q->sb, ex->r.k);
+		answer_accepted(&q->a, name, 0, "pending");
+		if (ex->r.flags & EXEC_ATTACH)
+			answer_exec(&q->a, q->sb, &ex->r);
+		answer_end(&q->a);
+	} else {
+		fault("store.exec.accepted");
+		exec_name(name, sizeof(name), q->sb, ex->r.k);
+		answer_accepted(&q->a, name, 0, "pending");
+		if (ex->r.flags & EXEC_ATTACH) {
+			ex->session = q->a.session;
+			ex->req = q->a.req;
+			wait_add(&q->a, PROTO_EXEC, &ex->waiters, ex);
+			if (session_find(q->a.session) == NULL)
+				exec_client_gone(ex);
+		} else
+			answer_end(&q->a);
+		exec_enqueue(ex);
+		exec_admit();
+	}
+	msg_clear(&q->m, proto_def(PROTO_EXEC));
+	free(q);
+}
+
+int
+exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_exec	*m = msg;
+	struct exec_req		*q;
+	struct sandbox		*sb;
+	struct asker		 a;
+	int64_t			 user;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
+		return (0);
+	user = spec_user(m->user);
+	if (user >= 0 && user != (int64_t)sb->r.uid) {
+		answer_error(&a, CODE_UNSUPPORTED, "user", "commands run as "
+		    "the sandbox's user, %u", sb->r.uid);
+		return (0);
+	}
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->a = a;
+	q->sb = sb;
+	memcpy(&q->m, m, sizeof(q->m));
+	memset(m, 0, sizeof(*m));
+	batch_gating(&st.batch, body_exec, done_exec, q);
+	return (0);
+}
+
+/* The end. */
+
+static int
+exec_event_end(struct batch *b, struct exec *ex)
+{
+	struct exec_row	*r = &ex->r;
+	struct kvv	 d = { 0 };
+
+	detail_str(&d, "end", lifecycle_exec_name(r->state));
+	switch (r->state) {
+	case EXEC_LOST:
+	case EXEC_FAILED:
+		break;
+	case EXEC_SIGNALED:
+		detail_num(&d, "signal", r->code);
+		break;
+	default:
+		detail_num(&d, "code", r->code);
+		break;
+	}
+	if (r->cause[0] != '\0')
+		detail_str(&d, "cause", r->cause);
+	detail_num(&d, "stdout", r->length1);
+	detail_num(&d, "stderr", r->length2);
+	if (r->dropped1 != 0 || r->dropped2 != 0)
+		detail_num(&d, "dropped", r->dropped1 + r->dropped2);
+	if (r->background != 0)
+		detail_num(&d, "background", r->background);
+	return (store_event(b, ex->sb, EV_EXEC_ENDED, ACTOR_DAEMON, r->k,
+	    &d));
+}
+
+/* The end is in the log: everybody may know. */
+static void
+exec_over(void *arg)
+{
+	struct exec		*ex = arg;
+	struct msg_exec_ref	 m;
+
+	fault("store.ended.after");
+	exec_dequeue(ex);
+	if (ex->sent) {
+		st.nsent--;
+		memset(&m, 0, sizeof(m));
+		m.n = ex->r.n;
+		m.k = ex->r.k;
+		m.owner = ex->sb->r.owner;
+		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
+	}
+	wait_exec(ex);
+	model_drop_exec(&st.model, ex);
+	exec_admit();
+}
+
+static int
+exec_end_one(struct batch *b, struct exec *ex, const struct exec_row *v)
+{
+	struct exec_row	*r = &ex->r;
+
+	batch_keep(b, r, sizeof(*r));
+	r->state = v->state;
+	r->code = v->code;
+	r->errnum = v->errnum;
+	strlcpy(r->cause, v->cause, sizeof(r->cause));
+	if (v->started != 0)
+		r->started = v->started;
+	r->ended = v->ended != 0 ? v->ended : store_now();
+	r->length1 = v->length1;
+	r->length2 = v->length2;
+	r->dropped1 = v->dropped1;
+	r->dropped2 = v->dropped2;
+	r->background = v->background;
+	if (exec_event_end(b, ex) != BATCH_OK ||
+	    model_end_exec(b, ex) != BATCH_OK)
+		return (BATCH_FAIL);
+	batch_after(b, exec_over, ex);
+	return (BATCH_OK);
+}
+
+/* All that are left of a sandbox, within the batch that ends it. */
+int
+exec_end_all(struct batch *b, struct sandbox *sb, enum exec_state state,
+    const char *cause)
+{
+	struct exec_row	 v;
+	struct exec	*ex;
+
+	memset(&v, 0, sizeof(v));
+	v.state = state;
+	strlcpy(v.cause, cause, sizeof(v.cause));
+	RB_FOREACH(ex, exec_tree, &sb->execs) {
+		if (lifecycle_exec_ended(ex->r.state))
+			continue;
+		if (exec_end_one(b, ex, &v) != BATCH_OK)
+			return (BATCH_FAIL);
+	}
+	return (BATCH_OK);
+}
+
+struct exec_outcome {
+	struct exec_row	 v;
+	struct event	 retry;
+};
+
+static int
+body_end(struct batch *b, void *arg)
+{
+	struct exec_outcome	*q = arg;
+	struct sandbox	*sb;
+	struct exec	*ex;
+
+	if ((sb = model_number(&st.model, q->v.n)) == NULL ||
+	    (ex = model_exec(sb, q->v.k)) == NULL ||
+	    lifecycle_exec_ended(ex->r.state))
+		return (BATCH_REFUSED);
+	return (exec_end_one(b, ex, &q->v));
+}
+
+static void	done_end(void *, int);
+
+static void
+end_again(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	batch_gating(&st.batch, body_end, done_end, arg);
+}
+
+static void
+done_end(void *arg, int result)
+{
+	struct exec_outcome	*q = arg;
+
+	/* What has ended has: its commit is tried until it succeeds. */
+	if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL)
+		timer_set(&q->retry, end_again, q, STORE_RETRY_MS);
+	else
+		free(q);
+}
+
+/* v has no argv; an exec that is not live has ended before. */
+void
+exec_ended(const struct exec_row *v)
+{
+	struct msg_exec_ref	 m;
+	struct exec_outcome		*q;
+	struct sandbox		*sb;
+	struct exec		*ex = NULL;
+
+	if ((sb = model_number(&st.model, v->n)) != NULL)
+		ex = model_exec(sb, v->k);
+	if (ex == NULL) {
+		memset(&m, 0, sizeof(m));
+		m.n = v->n;
+		m.k = v->k;
+		m.owner = sb != NULL ? sb->r.owner : 0;
+		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
+		return;
+	}
+	if (ex->ending)
+		return;
+	ex->ending = 1;
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->v = *v;
+	batch_gating(&st.batch, body_end, done_end, q);
+}
+
+struct exec_start {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 pid;
+	uint64_t	 time;
+};
+
+static int
+body_started(struct batch *b, void *arg)
+{
+	struct exec_start	*q = arg;
+	struct kvv		 d = { 0 };
+	struct sandbox		*sb;
+	struct exec		*ex;
+
+	if ((sb = model_number(&st.model, q->n)) == NULL ||
+	    (ex = model_exec(sb, q->k)) == NULL ||
+	    ex->r.state != EXEC_PENDING)
+		return (BATCH_REFUSED);
+	batch_keep(b, &ex->r, sizeof(ex->r));
+	ex->r.state = EXEC_RUNNING;
+	ex->r.pid = q->pid;
+	ex->r.started = q->time;
+	detail_num(&d, "pid", q->pid);
+	if (store_event(b, sb, EV_EXEC_STARTED, ACTOR_DAEMON, q->k,
+	    &d) != BATCH_OK || model_put_exec(b, &ex->r) != BATCH_OK)
+		return (BATCH_FAIL);
+	/* The guest has it: what it was asked need not be kept any more. */
+	return (model_del_start(b, ex));
+}
+
+static void
+done_started(void *arg, int result)
+{
+	(void)result;
+	free(arg);
+}
+
+void
+exec_started(uint64_t n, uint64_t k, uint32_t pid)
+{
+	struct exec_start	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->n = n;
+	q->k = k;
+	q->pid = pid;
+	q->time = store_now();
+	batch_following(&st.batch, body_started, done_started, q);
+}
+
+/* Signals and cancel. */
+
+struct exec_signal {
+	struct sandbox	*sb;
+	uint64_t	 k;
+	uint32_t	 actor;
+	uint32_t	 signo;
+	const char	*why;
+};
+
+static int
+body_signal(struct batch *b, void *arg)
+{
+	struct exec_signal	*q = arg;
+	struct kvv		 d = { 0 };
+
+	if (q->signo != 0)
+		detail_num(&d, "signal", q->signo);
+	else
+		detail_str(&d, "cancel", q->why);
+	return (store_event(b, q->sb, EV_EXEC_SIGNAL, q->actor, q->k, &d));
+}
+
+static void
+done_signal(void *arg, int result)
+{
+	(void)result;
+	free(arg);
+}
+
+static void
+exec_signal(struct sandbox *sb, uint64_t k, uint32_t actor, uint32_t signo,
+    uint32_t grace, const char *why)
+{
+	struct msg_exec_ref	 m;
+	struct exec_signal	*q;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.k = k;
+	m.owner = sb->r.owner;
+	m.value = signo;
+	m.grace = grace;
+	pipe_send(&st.runner, signo == 0 ? MSG_CANCEL : MSG_SIGNAL, 0, 0, 0,
+	    -1, &m);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->k = k;
+	q->actor = actor;
+	q->signo = signo;
+	q->why = why;
+	batch_following(&st.batch, body_signal, done_signal, q);
+}
+
+static void
+exec_cancel(struct exec *ex, uint32_t actor, uint32_t grace, const char *why)
+{
+	struct exec_row	 v;
+
+	if (!ex->queued) {
+		exec_signal(ex->sb, ex->r.k, actor, 0,
+		    grace != 0 ? grace : ex->r.grace, why);
+		return;
+	}
+	/* The runner has not heard of it, so nobody else will end it. */
+	exec_dequeue(ex);
+	memset(&v, 0, sizeof(v));
+	v.n = ex->r.n;
+	v.k = ex->r.k;
+	v.state = EXEC_CANCELLED;
+	strlcpy(v.cause, why, sizeof(v.cause));
+	exec_ended(&v);
+}
+
+static void
+exec_lost_timer(int fd, short event, void *arg)
+{
+	struct exec	*ex = arg;
+
+	(void)fd;
+	(void)event;
+	if (!ex->ending)
+		exec_cancel(ex, ACTOR_DAEMON, 0, "its client has gone");
+}
+
+/* It was started attached and its client has not come back in time. */
+void
+exec_client_gone(struct exec *ex)
+{
+	ex->session = 0;
+	ex->req = 0;
+	if (!(ex->r.flags & EXEC_ATTACH) || (ex->r.flags & EXEC_CONTINUE))
+		return;
+	timer_set(&ex->lost, exec_lost_timer, ex, st.conf.t_reattach);
+}
+
+/* Requests about an exec that there is. */
+
+/* The exec's row, live or ended, to be cleared; -1: answered. */
+static int
+exec_find(const struct asker *a, const char *name, struct sandbox **sb,
+    struct exec **ex, struct exec_row *r)
+{
+	uint64_t	 k;
+
+	memset(r, 0, sizeof(*r));
+	if ((*sb = request_sandbox(a, name, &k)) == NULL)
+		return (-1);
+	if ((*ex = model_exec(*sb, k)) != NULL) {
+		*r = (*ex)->r;
+		memset(&r->argv, 0, sizeof(r->argv));
+		if (strv_copy(&r->argv, &(*ex)->r.argv) == -1)
+			fatal("%s", __func__);
+		return (0);
+	}
+	switch (model_get_exec(&st.model, (*sb)->r.n, k, r)) {
+	case 0:
+		return (0);
+	case EDB_NOTFOUND:
+		answer_error(a, CODE_NOT_FOUND, NULL, "%s: no such exec",
+		    name);
+		return (-1);
+	default:
+		log_warnx("%s", st.db.why);
+		answer_error(a, CODE_INTERNAL, NULL, "%s", st.db.why);
+		return (-1);
+	}
+}
+
+static void
+exec_read(const struct asker *a, uint32_t type, struct sandbox *sb,
+    const struct exec_row *r, const struct proto_attach *q)
+{
+	struct msg_read	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = r->n;
+	m.k = r->k;
+	m.owner = sb->r.owner;
+	m.offset1 = q->offset1;
+	m.offset2 = q->offset2;
+	m.streams = q->streams != 0 ? q->streams : 1 << 1 | 1 << 2;
+	m.follow = q->follow;
+	if (type == MSG_REATTACH)
+		m.follow = 1;
+	if (lifecycle_exec_ended(r->state)) {
+		m.ended = 1;
+		m.length1 = r->length1;
+		m.length2 = r->length2;
+		/* Nobody has counted: what the log has is all there is. */
+		if (r->state == EXEC_LOST || r->state == EXEC_CANCELLED) {
+			if (m.length1 == 0)
+				m.length1 = UINT64_MAX;
+			if (m.length2 == 0)
+				m.length2 = UINT64_MAX;
+		}
+	}
+	exec_name(m.exec, sizeof(m.exec), sb, r->k);
+	pipe_send(&st.runner, type, 0, a->session, a->req, -1, &m);
+}
+
+int
+exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_attach	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex == NULL) {
+		m->streams &= ~1U;
+		exec_read(&a, MSG_READ, sb, &r, m);
+		answer_exec(&a, sb, &r);
+		answer_end(&a);
+	} else {
+		timer_del(&ex->lost);
+		ex->session = a.session;
+		ex->req = a.req;
+		wait_add(&a, PROTO_ATTACH, &ex->waiters, ex);
+		/* One that waits gets its pipes when it starts. */
+		if (!ex->queued)
+			exec_read(&a, MSG_REATTACH, sb, &r, m);
+	}
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_logs(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_attach	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	m->streams &= ~1U;
+	exec_read(&a, MSG_READ, sb, &r, m);
+	if (ex != NULL && m->follow)
+		wait_add(&a, PROTO_LOGS, &ex->waiters, NULL);
+	else
+		answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_wait(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_wait	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex != NULL)
+		wait_add(&a, PROTO_WAIT, &ex->waiters, NULL);
+	else {
+		answer_exec(&a, sb, &r);
+		answer_end(&a);
+	}
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_input_end(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_input_end	*m = msg;
+	struct msg_exec_ref	 ref;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	/* It does not matter any more to one that has ended. */
+	if (ex != NULL) {
+		memset(&ref, 0, sizeof(ref));
+		ref.n = r.n;
+		ref.k = r.k;
+		ref.owner = sb->r.owner;
+		ref.value = m->total;
+		pipe_send(&st.runner, MSG_INPUT_FINISH, 0, a.session, a.req,
+		    -1, &ref);
+	}
+	answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_kill(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_kill	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex == NULL && (r.background == 0 || sb->r.state != SBX_READY)) {
+		answer_error(&a, CODE_WRONG_STATE, NULL, "%s has ended: %s",
+		    m->exec, lifecycle_exec_name(r.state));
+		exec_row_clear(&r);
+		return (0);
+	}
+	if (ex != NULL && (m->signo == 0 || ex->queued))
+		exec_cancel(ex, a.uid, m->grace, "as asked");
+	else
+		exec_signal(sb, r.k, a.uid, m->signo,
+		    m->grace != 0 ? m->grace : r.grace, "as asked");
+	answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+struct ps {
+	const struct asker	*a;
+	struct sandbox		*sb;
+	int			 all;
+	u_int			 left;
+};
+
+static int
+ps_one(void *arg, const struct exec_row *r)
+{
+	struct ps	*q = arg;
+
+	if (q->left == 0)
+		return (1);
+	q->left--;
+	answer_exec(q->a, q->sb, r);
+	return (0);
+}
+
+static void
+ps_sandbox(struct ps *q, struct sandbox *sb)
+{
+	struct exec	*ex;
+	uint64_t	 from;
+
+	q->sb = sb;
+	if (!q->all) {
+		RB_FOREACH(ex, exec_tree, &sb->execs)
+			if (ps_one(q, &ex->r) != 0)
+				return;
+		return;
+	}
+	/* The newest, if there are more than one answer may hold. */
+	from = sb->last_k > q->left ? sb->last_k - q->left + 1 : 0;
+	if (model_walk_execs(&st.model, sb->r.n, from, ps_one, q) == -1)
+		log_warnx("%s", st.db.why);
+}
+
+int
+exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_ps	*m = msg;
+	struct sandbox	*sb;
+	struct asker	 a;
+	struct ps	 q;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	memset(&q, 0, sizeof(q));
+	q.a = &a;
+	q.all = m->all;
+	q.left = STORE_PS_MAX;
+	if (m->sandbox != NULL && m->sandbox[0] != '\0') {
+		if ((sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
+			return (0);
+		ps_sandbox(&q, sb);
+	} else
+		RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+			if ((a.uid == 0 || a.uid == sb->r.owner) &&
+			    (q.all || sb->nexecs > 0))
+				ps_sandbox(&q, sb);
+	answer_end(&a);
+	return (0);
+}
+
+/* After a start: the guest knows them by their numbers. */
+void
+exec_resend(struct sandbox *sb)
+{
+	struct msg_start	*s;
+	struct exec		*ex;
+
+	RB_FOREACH(ex, exec_tree, &sb->execs) {
+		if (ex->sent || ex->queued)
+			continue;
+		if ((s = calloc(1, sizeof(*s))) == NULL)
+			fatal("%s", __func__);
+		switch (model_get_start(&st.model, ex->r.n, ex->r.k, s)) {
+		case 0:
+			break;
+		case EDB_NOTFOUND:
+			/* It has been started: no command, its number only. */
+			memset(s, 0, sizeof(*s));
+			s->n = ex->r.n;
+			s->k = ex->r.k;
+			s->grace = ex->r.grace;
+			s->flags = ex->r.flags;
+			if ((s->dir = strdup("")) == NULL)
+				fatal("%s", __func__);
+			exec_name(s->exec, sizeof(s->exec), sb, ex->r.k);
+			break;
+		default:
+			fatalx("event log: %s", st.db.why);
+		}
+		s->again = 1;
+		ex->start = s;
+		exec_send(ex);
+		exec_client_gone(ex);
+	}
+}

@@ -1,0 +1,732 @@
+/*
+ * Clients' requests, as the frontend hands them on: one function a message.
+ *
+ * The frontend names the session; whose it is, and so what it may do, was
+ * told by the parent.  What belongs to somebody else does not exist.
+ */
+#include <sys/types.h>
+
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "spec.h"
+#include "store.h"
+
+/*
+ * Who asks.  Returns -1 if the request has been answered: nobody has that
+ * session, or the request is not well formed.
+ */
+int
+request_begin(struct asker *a, struct frame *f, const void *msg)
+{
+	struct spec_error	 e;
+	struct session		*s;
+
+	memset(a, 0, sizeof(*a));
+	a->session = f->session;
+	a->req = f->req;
+	if ((s = session_find(f->session)) == NULL) {
+		store_drain_parent();
+		if ((s = session_find(f->session)) == NULL) {
+			answer_error(a, CODE_PERMISSION_DENIED, NULL,
+			    "no such session");
+			return (-1);
+		}
+	}
+	a->uid = s->uid;
+	if (spec_check(f->type, msg, &e) == -1) {
+		answer_error(a, e.code, e.field, "%s", e.text);
+		return (-1);
+	}
+	if (!st.going) {
+		answer_error(a, CODE_UNAVAILABLE, NULL, "starting");
+		return (-1);
+	}
+	return (0);
+}
+
+/*
+ * The sandbox that is meant, with the number of an exec if k is not NULL;
+ * NULL: answered.
+ */
+struct sandbox *
+request_sandbox(const struct asker *a, const char *name, uint64_t *k)
+{
+	struct spec_ref	 ref;
+	struct sandbox	*sb = NULL;
+	int		 many = 0;
+
+	if (spec_parse_ref(name, &ref) == -1 ||
+	    (k == NULL) != (ref.number == 0)) {
+		answer_error(a, CODE_INVALID_ARGUMENT, k == NULL ? "sandbox" :
+		    "exec", "%s: not the name of %s", name, k == NULL ?
+		    "a sandbox" : "an exec");
+		return (NULL);
+	}
+	if (ref.owner != -1) {
+		if (a->uid == 0 || ref.owner == (int64_t)a->uid)
+			sb = model_id(&st.model, ref.owner, ref.id);
+	} else {
+		sb = model_id(&st.model, a->uid, ref.id);
+		if (sb == NULL && a->uid == 0)
+			sb = model_any(&st.model, ref.id, &many);
+	}
+	if (many) {
+		answer_error(a, CODE_CONFLICT, NULL, "%s: several users have "
+		    "one of that name, write uid/%s", name, ref.id);
+		return (NULL);
+	}
+	if (sb == NULL) {
+		answer_error(a, CODE_NOT_FOUND, NULL, "%s: no such %s", name,
+		    k == NULL ? "sandbox" : "exec");
+		return (NULL);
+	}
+	if (k != NULL)
+		*k = ref.number;
+	return (sb);
+}
+
+static int
+request_root(const struct asker *a)
+{
+	if (a->uid == 0)
+		return (0);
+	answer_error(a, CODE_PERMISSION_DENIED, NULL, "only root may do this");
+	return (-1);
+}
+
+static int
+request_engine(const struct asker *a)
+{
+	if (st.engine.up && !st.stopping)
+		return (0);
+	answer_error(a, CODE_UNAVAILABLE, NULL, "the Engine is away%s%s",
+	    st.engine.text[0] != '\0' ? ": " : "", st.engine.text);
+	return (-1);
+}
+
+static int
+frontend_recv_hello(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_hello	*m = msg;
+	struct proto_hello_ok	 ok;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	if (m->version != PROTO_VERSION) {
+		answer_error(&a, CODE_UNSUPPORTED, "version", "version %u of "
+		    "the protocol, this daemon speaks %d", m->version,
+		    PROTO_VERSION);
+		return (0);
+	}
+	memset(&ok, 0, sizeof(ok));
+	ok.version = PROTO_VERSION;
+	strlcpy(ok.daemon, SANDBOXD_VERSION, sizeof(ok.daemon));
+	strlcpy(ok.instance, st.conf.instance, sizeof(ok.instance));
+	ok.payload = PROTO_MAX_PAYLOAD;
+	ok.inflight = CLIENT_INFLIGHT_MAX;
+	ok.uid = a.uid;
+	ok.all = a.uid == 0;
+	answer(&a, PROTO_HELLO_OK, &ok);
+	answer_end(&a);
+	return (0);
+}
+
+static int
+frontend_recv_ping(struct chan *ch, struct frame *f, void *msg)
+{
+	struct asker	 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == 0)
+		answer_end(&a);
+	return (0);
+}
+
+static int
+frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_status_info	 m;
+	struct sandbox			*sb;
+	struct asker			 a;
+	u_int				 i;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	for (i = 0; i < st.nprocs; i++)
+		answer(&a, PROTO_PROC, &st.procs[i]);
+	memset(&m, 0, sizeof(m));
+	strlcpy(m.instance, st.conf.instance, sizeof(m.instance));
+	strlcpy(m.daemon, SANDBOXD_VERSION, sizeof(m.daemon));
+	m.engine_up = st.engine.up;
+	strlcpy(m.engine, st.engine.version, sizeof(m.engine));
+	strlcpy(m.engine_text, st.engine.text, sizeof(m.engine_text));
+	m.live_restore = st.engine.live_restore;
+	/* Counts of what the client may see. */
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
+		if (a.uid != 0 && a.uid != sb->r.owner)
+			continue;
+		m.sandboxes += sb->r.state != SBX_DELETED;
+		m.ready += sb->r.state == SBX_READY;
+		m.execs += sb->nexecs;
+	}
+	m.clients = st.nsessions;
+	m.events = st.log.done_seq;
+	answer(&a, PROTO_STATUS_INFO, &m);
+	answer_end(&a);
+	return (0);
+}
+
+struct create {
+	struct asker		 a;
+	struct proto_create	 conf;
+	char			 digest[65];
+	struct sandbox		*sb;
+	int			 known;		/* the key made it before */
+	enum code		 code;
+	const char		*field;
+	char			 text[TEXT_MAX + 1];
+};
+
+static int
+create_refuse(struct create *q, enum code code, const char *field,
+    const char *text)
+{
+	q->code = code;
+	q->field = field;
+	strlcpy(q->text, text, sizeof(q->text));
+	return (BATCH_REFUSED);
+}
+
+/* The defaults, and what is not a matter of what others do meanwhile. */
+static int
+create_complete(struct create *q)
+{
+	struct proto_create	*c = &q->conf;
+	int64_t			 user = spec_user(c->user);
+
+	if (c->image[0] == '\0')
+		strlcpy(c->image, st.conf.image, sizeof(c->image));
+	if (c->memory == 0)
+		c->memory = st.conf.memory;
+	if (c->mcpus == 0)
+		c->mcpus = st.conf.mcpus;
+	if (c->pids == 0)
+		c->pids = st.conf.pids;
+	if (st.conf.readonly)
+		c->readonly = 1;
+	if (c->workdir == NULL || c->workdir[0] == '\0') {
+		free(c->workdir);
+		if ((c->workdir = strdup("/workspace")) == NULL)
+			fatal("%s", __func__);
+	}
+	if (!policy_image(c->image)) {
+		snprintf(q->text, sizeof(q->text),
+		    "image %s is not allowed here", c->image);
+		return (create_refuse(q, CODE_POLICY_DENIED, "image",
+		    strdupa(q->text)));
+	}
+	if (c->memory > st.conf.max_memory && st.conf.max_memory != 0)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "memory",
+		    "more memory than a sandbox may have"));
+	if (c->mcpus > st.conf.max_mcpus && st.conf.max_mcpus != 0)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "mcpus",
+		    "more processors than a sandbox may have"));
+	if (c->pids > st.conf.max_pids && st.conf.max_pids != 0)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "pids",
+		    "more processes than a sandbox may have"));
+	if (user == 0 && !st.conf.allow_root)
+		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		    "root in a sandbox is not allowed here"));
+	if (user > 0 && (user < st.conf.uid_low || user > st.conf.uid_high))
+		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		    "the user is not in the range of the sandboxes' users"));
+	return (BATCH_OK);
+}
+
+/* What a request key stands for: the same bytes. */
+static void
+create_digest(struct create *q)
+{
+	struct proto_create	 c = q->conf;
+	msgpack_sbuffer		 sb;
+	uint32_t		 nowait = 0;
+	SHA2_CTX		 ctx;
+	uint8_t			 sum[32];
+	size_t			 i;
+
+	c.wait = nowait;
+	msgpack_sbuffer_init(&sb);
+	if (msg_encode_array(&sb, proto_def(PROTO_CREATE), &c) == -1)
+		fatal("%s", __func__);
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)sb.data, sb.size);
+	SHA256Final(sum, &ctx);
+	msgpack_sbuffer_destroy(&sb);
+	for (i = 0; i < sizeof(sum); i++)
+		snprintf(q->digest + 2 * i, 3, "%02x", sum[i]);
+}
+
+static void
+create_random(char *buf, size_t chars, const char *set)
+{
+	size_t	 i, n = strlen(set);
+
+	for (i = 0; i < chars; i++)
+		buf[i] = set[arc4random_uniform(n)];
+	buf[chars] = '\0';
+}
+
+static int
+create_name(struct create *q, struct sandbox *sb)
+{
+	sb->r.owner = q->a.uid;
+	if (q->conf.id[0] != '\0') {
+		if (model_id(&st.model, q->a.uid, q->conf.id) != NULL)
+			return (-1);
+		strlcpy(sb->r.id, q->conf.id, sizeof(sb->r.id));
+		return (0);
+	}
+	do {
+		sb->r.id[0] = 's';
+		create_random(sb->r.id + 1, 9,
+		    "abcdefghijkmnpqrstuvwxyz23456789");
+	} while (model_id(&st.model, q->a.uid, sb->r.id) != NULL);
+	return (0);
+}
+
+static int
+create_user(struct create *q, struct sandbox *sb)
+{
+	int64_t	 user = spec_user(q->conf.user);
+
+	if (user == 0)
+		return (0);
+	if (user > 0) {
+		if (model_uid_taken(&st.model, user))
+			return (-1);
+		sb->r.uid = user;
+	} else if ((sb->r.uid = uid_take(&st.model)) == 0)
+		return (-1);
+	sb->r.gid = sb->r.uid;
+	return (0);
+}
+
+static int
+create_event(struct batch *b, struct create *q, struct sandbox *sb)
+{
+	struct kvv	 d = { 0 };
+	char		 key[SBX_LABEL_KEY_MAX + 16];
+	size_t		 i, n;
+
+	detail_str(&d, "image", q->conf.image);
+	detail_num(&d, "memory", q->conf.memory);
+	detail_num(&d, "mcpus", q->conf.mcpus);
+	detail_num(&d, "pids", q->conf.pids);
+	detail_num(&d, "user", sb->r.uid);
+	/* Names of variables, never values; and the first labels. */
+	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "label.%s", q->conf.labels.v[i].k);
+		detail_str(&d, key, q->conf.labels.v[i].v);
+	}
+	return (store_event(b, sb, EV_SBX_CREATE, q->a.uid, 0, &d));
+}
+
+static int
+body_create(struct batch *b, void *arg)
+{
+	struct create	*q = arg;
+	struct sandbox	*sb;
+
+	q->sb = NULL;
+	q->known = 0;
+	if (q->conf.key[0] != '\0' && (sb = model_key(&st.model, q->a.uid,
+	    q->conf.key)) != NULL) {
+		if (strcmp(sb->r.digest, q->digest) != 0)
+			return (create_refuse(q, CODE_CONFLICT, "key",
+			    "another request had this key"));
+		q->sb = sb;
+		q->known = 1;
+		return (BATCH_REFUSED);
+	}
+	if (st.model.count >= st.conf.max_sandboxes)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL,
+		    "as many sandboxes as there may be"));
+	sb = sandbox_new();
+	if (create_name(q, sb) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_ALREADY_EXISTS, "id",
+		    "a sandbox of this name exists, or its history does"));
+	}
+	if (create_user(q, sb) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		    "no free user for another sandbox"));
+	}
+	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL ||
+	    msg_copy(sb->conf, &q->conf, proto_def(PROTO_CREATE)) == -1)
+		fatal("%s", __func__);
+	batch_keep(b, &st.model.last_n, sizeof(st.model.last_n));
+	sb->r.n = ++st.model.last_n;
+	strlcpy(sb->r.key, q->conf.key, sizeof(sb->r.key));
+	strlcpy(sb->r.digest, q->digest, sizeof(sb->r.digest));
+	create_random(sb->r.nonce, NONCE_LEN - 1, "0123456789abcdef");
+	sb->r.state = SBX_PENDING;
+	sb->r.created = sb->r.changed = store_now();
+	sb->r.op = store_op();
+	sb->r.dirty = 1;
+	model_add(b, &st.model, sb);
+	q->sb = sb;
+	if (create_event(b, q, sb) != BATCH_OK ||
+	    model_put_last(b, &st.model) != BATCH_OK ||
+	    model_put_conf(b, sb) != BATCH_OK ||
+	    model_put(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+/* Answers a request that was accepted, and what it waits for. */
+static void
+accepted(const struct asker *a, uint32_t type, struct sandbox *sb,
+    uint32_t wait)
+{
+	answer_accepted(a, sb->r.id, sb->r.op, lifecycle_name(sb->r.state));
+	if (wait)
+		wait_add(a, type, &sb->waiters, NULL);
+	else
+		answer_end(a);
+}
+
+static void
+done_create(void *arg, int result)
+{
+	struct create	*q = arg;
+	struct sandbox	*sb = q->sb;
+
+	if (q->known && result == BATCH_REFUSED) {
+		if (q->conf.wait && sb->r.state != SBX_PENDING) {
+			answer_accepted(&q->a, sb->r.id, sb->r.op,
+			    lifecycle_name(sb->r.state));
+			answer_sandbox(&q->a, sb);
+			answer_end(&q->a);
+		} else
+			accepted(&q->a, PROTO_CREATE, sb, q->conf.wait);
+	} else if (result == BATCH_REFUSED)
+		answer_error(&q->a, q->code, q->field, "%s", q->text);
+	else if (result != BATCH_OK)
+		answer_failed(&q->a, result);
+	else {
+		fault("store.create.accepted");
+		accepted(&q->a, PROTO_CREATE, sb, q->conf.wait);
+		op_start(sb, OP_CREATE);
+	}
+	msg_clear(&q->conf, proto_def(PROTO_CREATE));
+	free(q);
+}
+
+static int
+frontend_recv_create(struct chan *ch, struct frame *f, void *msg)
+{
+	struct create	*q;
+	struct asker	 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	if (request_engine(&a) == -1)
+		return (0);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->a = a;
+	memcpy(&q->conf, msg, sizeof(q->conf));
+	memset(msg, 0, sizeof(q->conf));
+	create_digest(q);
+	if (create_complete(q) == BATCH_OK) {
+		batch_gating(&st.batch, body_create, done_create, q);
+		return (0);
+	}
+	answer_error(&a, q->code, q->field, "%s", q->text);
+	msg_clear(&q->conf, proto_def(PROTO_CREATE));
+	free(q);
+	return (0);
+}
+
+static int
+list_match(struct sandbox *sb, struct proto_list *m)
+{
+	struct proto_create	 old, *c = sb->conf;
+	const char		*val;
+	size_t			 i;
+	int			 ok = 1;
+
+	if (m->state[0] != '\0' &&
+	    strcmp(m->state, lifecycle_name(sb->r.state)) != 0)
+		return (0);
+	if (sb->r.state == SBX_DELETED && !m->all &&
+	    strcmp(m->state, "deleted") != 0)
+		return (0);
+	if (m->labels.n == 0)
+		return (1);
+	memset(&old, 0, sizeof(old));
+	if (c == NULL) {
+		if (model_get_conf(&st.model, sb->r.n, &old) != 0)
+			return (0);
+		c = &old;
+	}
+	for (i = 0; i < m->labels.n && ok; i++) {
+		val = kvv_get(&c->labels, m->labels.v[i].k);
+		ok = val != NULL && (m->labels.v[i].v[0] == '\0' ||
+		    strcmp(val, m->labels.v[i].v) == 0);
+	}
+	msg_clear(&old, proto_def(PROTO_CREATE));
+	return (ok);
+}
+
+static int
+frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_list	*m = msg;
+	struct proto_end	 end = { 0 };
+	struct sandbox		*sb, find;
+	struct asker		 a;
+	uint32_t		 n = 0, limit;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	limit = m->limit == 0 || m->limit > STORE_PAGE ? STORE_PAGE :
+	    m->limit;
+	find.r.n = m->after + 1;
+	for (sb = RB_NFIND(sbx_by_n, &st.model.by_n, &find); sb != NULL;
+	    sb = RB_NEXT(sbx_by_n, &st.model.by_n, sb)) {
+		if ((a.uid != 0 && a.uid != sb->r.owner) ||
+		    !list_match(sb, m))
+			continue;
+		if (n == limit)
+			break;
+		answer_sandbox(&a, sb);
+		end.after = sb->r.n;
+		n++;
+	}
+	if (sb == NULL)
+		end.after = 0;
+	answer(&a, PROTO_END, &end);
+	return (0);
+}
+
+static int
+frontend_recv_show(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_ref	*m = msg;
+	struct sandbox		*sb;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
+		return (0);
+	answer_sandbox(&a, sb);
+	answer_end(&a);
+	return (0);
+}
+
+/* STOP, RESUME, DELETE. */
+struct order {
+	struct asker	 a;
+	struct sandbox	*sb;
+	enum sbx_verb	 verb;
+	uint32_t	 wait;
+	uint32_t	 grace;
+	int		 joined;	/* it is under way, or done, already */
+};
+
+static int
+body_order(struct batch *b, void *arg)
+{
+	struct order	*q = arg;
+	struct sandbox	*sb = q->sb;
+	enum sbx_state	 next = lifecycle_next(sb->r.state, q->verb);
+	enum event_type	 type;
+
+	q->joined = 0;
+	if (next == SBX_NONE)
+		return (BATCH_REFUSED);
+	/* Deleting what is being deleted, or is, is no second operation. */
+	if (next == sb->r.state) {
+		q->joined = 1;
+		return (BATCH_REFUSED);
+	}
+	model_keep(b, sb);
+	sb->r.state = next;
+	sb->r.cause[0] = '\0';
+	sb->r.changed = store_now();
+	sb->r.op = store_op();
+	sb->r.dirty = 1;
+	type = q->verb == VERB_STOP ? EV_SBX_STOP :
+	    q->verb == VERB_RESUME ? EV_SBX_RESUME : EV_SBX_DELETE;
+	if (store_event(b, sb, type, q->a.uid, 0, NULL) != BATCH_OK)
+		return (BATCH_FAIL);
+	return (model_put(b, sb));
+}
+
+static void
+order_joined(struct order *q)
+{
+	struct sandbox	*sb = q->sb;
+
+	if (sb->r.state == SBX_DELETED) {
+		answer_accepted(&q->a, sb->r.id, sb->r.op,
+		    lifecycle_name(sb->r.state));
+		if (q->wait)
+			answer_sandbox(&q->a, sb);
+		answer_end(&q->a);
+		return;
+	}
+	accepted(&q->a, PROTO_DELETE, sb, q->wait);
+	/* A delete that could not go on is tried again. */
+	if (!sb->op.active)
+		op_start(sb, OP_DELETE);
+}
+
+static void
+done_order(void *arg, int result)
+{
+	struct order	*q = arg;
+	struct sandbox	*sb = q->sb;
+
+	if (result == BATCH_REFUSED && q->joined)
+		order_joined(q);
+	else if (result == BATCH_REFUSED)
+		answer_error(&q->a, CODE_WRONG_STATE, NULL,
+		    "%s: cannot %s while it is %s", sb->r.id,
+		    lifecycle_verb(q->verb), lifecycle_name(sb->r.state));
+	else if (result != BATCH_OK)
+		answer_failed(&q->a, result);
+	else {
+		fault("store.order.accepted");
+		/* Whoever waits for what this ends hears of it. */
+		op_abort(sb, "another operation came in between");
+		accepted(&q->a, PROTO_STOP, sb, q->wait);
+		sb->op.grace = q->grace;
+		op_start(sb, q->verb == VERB_STOP ? OP_STOP :
+		    q->verb == VERB_RESUME ? OP_RESUME : OP_DELETE);
+	}
+	free(q);
+}
+
+static int
+frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb)
+{
+	struct sandbox	*sb;
+	struct order	*q;
+	struct asker	 a;
+
+	if (request_begin(&a, f, m) == -1 ||
+	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
+		return (0);
+	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
+		return (0);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->a = a;
+	q->sb = sb;
+	q->verb = verb;
+	q->wait = m->wait;
+	q->grace = m->grace != 0 ? m->grace : st.conf.t_stop;
+	batch_gating(&st.batch, body_order, done_order, q);
+	return (0);
+}
+
+static int
+frontend_recv_stop(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)ch;
+	return (frontend_order(f, msg, VERB_STOP));
+}
+
+static int
+frontend_recv_resume(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)ch;
+	return (frontend_order(f, msg, VERB_RESUME));
+}
+
+static int
+frontend_recv_delete(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)ch;
+	return (frontend_order(f, msg, VERB_DELETE));
+}
+
+static int
+frontend_recv_image_import(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_image_import	*m = msg;
+	struct msg_import		 im;
+	struct asker			 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 || request_root(&a) == -1 ||
+	    request_engine(&a) == -1)
+		return (0);
+	memset(&im, 0, sizeof(im));
+	strlcpy(im.name, m->name, sizeof(im.name));
+	pipe_send(&st.broker, MSG_IMPORT, store_op(), a.session, a.req, -1,
+	    &im);
+	return (0);
+}
+
+static int
+frontend_recv_reload(struct chan *ch, struct frame *f, void *msg)
+{
+	struct asker	 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == 0 && request_root(&a) == 0)
+		pipe_send(&st.parent, MSG_RELOAD, 0, a.session, a.req, -1,
+		    NULL);
+	return (0);
+}
+
+static const struct pipe_handler handlers[] = {
+	{ PROTO_HELLO, frontend_recv_hello },
+	{ PROTO_PING, frontend_recv_ping },
+	{ PROTO_STATUS, frontend_recv_status },
+	{ PROTO_CREATE, frontend_recv_create },
+	{ PROTO_LIST, frontend_recv_list },
+	{ PROTO_SHOW, frontend_recv_show },
+	{ PROTO_STOP, frontend_recv_stop },
+	{ PROTO_RESUME, frontend_recv_resume },
+	{ PROTO_DELETE, frontend_recv_delete },
+	{ PROTO_EXEC, exec_recv_exec },
+	{ PROTO_ATTACH, exec_recv_attach },
+	{ PROTO_INPUT_END, exec_recv_input_end },
+	{ PROTO_PS, exec_recv_ps },
+	{ PROTO_LOGS, exec_recv_logs },
+	{ PROTO_WAIT, exec_recv_wait },
+	{ PROTO_KILL, exec_recv_kill },
+	{ PROTO_EVENTS, events_recv_events },
+	{ PROTO_CREDIT, events_recv_credit },
+	{ PROTO_IMAGE_IMPORT, frontend_recv_image_import },
+	{ PROTO_RELOAD, frontend_recv_reload },
+	{ PROTO_LOG_VERIFY, events_recv_verify },
+};
+
+void
+store_dispatch_frontend(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	/* When it dies the parent ends all of us: nothing to do here. */
+	if (pipe_dispatch(arg, handlers,
+	    sizeof(handlers) / sizeof(handlers[0])) == 0)
+		event_del(&((struct chan *)arg)->ev);
+}

@@ -1,0 +1,586 @@
+/*
+ * Operations of several steps: each sends one order and goes on when its
+ * answer is there.  What is in a table here is the walk through the ring.
+ *
+ * An answer counts only if it bears the number of the sandbox's current
+ * operation.  The deadline makes an answer to the client, never the end of
+ * the broker's work: the undoing waits for what is under way there.
+ */
+#include <sys/types.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "store.h"
+
+enum step {
+	STEP_END,
+	STEP_WORK_MAKE,
+	STEP_LISTEN,
+	STEP_BOX_CREATE,
+	STEP_BOX_START,
+	STEP_HELLO,
+	STEP_GUEST_STOP,
+	STEP_BOX_KILL,
+	STEP_BOX_REMOVE,
+	STEP_UNLISTEN,
+	STEP_WORK_REMOVE,
+	STEP_READY,
+	STEP_STOPPED,
+	STEP_DELETED,
+	STEP_CLEAN
+};
+
+static const enum step steps[][8] = {
+	[OP_CREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
+	    STEP_HELLO, STEP_READY },
+	[OP_RECREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
+	    STEP_HELLO, STEP_READY },
+	[OP_RESUME] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_START,
+	    STEP_HELLO, STEP_READY },
+	[OP_RERESUME] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_START,
+	    STEP_HELLO, STEP_READY },
+	[OP_UNRESUME] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_STOPPED },
+	[OP_STOP] = { STEP_GUEST_STOP, STEP_BOX_KILL, STEP_UNLISTEN,
+	    STEP_STOPPED },
+	[OP_RESTOP] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_STOPPED },
+	[OP_DELETE] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_WORK_REMOVE,
+	    STEP_DELETED },
+	[OP_UNDO] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_WORK_REMOVE,
+	    STEP_CLEAN },
+};
+
+static void	op_next(struct sandbox *);
+
+static struct sandbox *
+op_sandbox(struct op *op)
+{
+	return ((struct sandbox *)((char *)op -
+	    offsetof(struct sandbox, op)));
+}
+
+static enum step
+op_step(struct sandbox *sb)
+{
+	return (sb->op.active ? steps[sb->op.kind][sb->op.step] : STEP_END);
+}
+
+static void
+fill_work(struct msg_work *m, struct sandbox *sb)
+{
+	memset(m, 0, sizeof(*m));
+	m->n = sb->r.n;
+	m->owner = sb->r.owner;
+	m->uid = sb->r.uid;
+	m->gid = sb->r.gid;
+}
+
+/* Which guest the runner is to expect: as far as it is known. */
+void
+runner_listen(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	m.boot = sb->r.boot;
+	m.pid = sb->r.pid;
+	sb->listening = 1;
+	pipe_send(&st.runner, MSG_LISTEN, sb->r.op, 0, 0, -1, &m);
+}
+
+void
+runner_unlisten(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	sb->listening = 0;
+	pipe_send(&st.runner, MSG_UNLISTEN, sb->r.op, 0, 0, -1, &m);
+}
+
+static void
+send_box_create(struct sandbox *sb)
+{
+	static char		 none[1];
+	struct msg_box_create	 m;
+	struct proto_create	*c = sb->conf;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	strlcpy(m.id, sb->r.id, sizeof(m.id));
+	m.owner = sb->r.owner;
+	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
+	strlcpy(m.image, c->image, sizeof(m.image));
+	m.uid = sb->r.uid;
+	m.gid = sb->r.gid;
+	m.memory = c->memory;
+	m.mcpus = c->mcpus;
+	m.pids = c->pids;
+	m.readonly = c->readonly;
+	m.workdir = c->workdir != NULL ? c->workdir : none;
+	m.env = c->env;
+	pipe_send(&st.broker, MSG_BOX_CREATE, sb->op.number, 0, 0, -1, &m);
+}
+
+static void
+send_box_ref(struct sandbox *sb, uint32_t type)
+{
+	struct msg_box_ref	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	strlcpy(m.container, sb->r.container, sizeof(m.container));
+	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
+	m.grace = sb->op.grace;
+	pipe_send(&st.broker, type, sb->op.number, 0, 0, -1, &m);
+}
+
+static void
+engine_order(struct sandbox *sb)
+{
+	fault("store.engine.before");
+	switch (op_step(sb)) {
+	case STEP_BOX_CREATE:
+		send_box_create(sb);
+		break;
+	case STEP_BOX_START:
+		send_box_ref(sb, MSG_BOX_START);
+		break;
+	case STEP_BOX_KILL:
+		send_box_ref(sb, MSG_BOX_KILL);
+		break;
+	default:
+		send_box_ref(sb, MSG_BOX_REMOVE);
+		break;
+	}
+	fault("store.engine.after");
+}
+
+/* Sends what waits, as long as the broker has room for it. */
+void
+engine_pump(void)
+{
+	struct op	*op;
+	int		 i;
+
+	for (i = 0; i < STORE_ENGINE_MAX; i++) {
+		if (st.atbroker[i] != 0)
+			continue;
+		if ((op = TAILQ_FIRST(&st.forbroker)) == NULL)
+			return;
+		TAILQ_REMOVE(&st.forbroker, op, queue);
+		op->queued = 0;
+		st.atbroker[i] = op->number;
+		engine_order(op_sandbox(op));
+	}
+}
+
+static void
+engine_answered(uint64_t number)
+{
+	int	 i;
+
+	for (i = 0; i < STORE_ENGINE_MAX; i++)
+		if (st.atbroker[i] == number)
+			st.atbroker[i] = 0;
+}
+
+static void
+op_dequeue(struct op *op)
+{
+	if (op->queued)
+		TAILQ_REMOVE(&st.forbroker, op, queue);
+	op->queued = 0;
+}
+
+/* The limits that were asked for and those that the guest reads. */
+static const char *
+op_unenforced(struct sandbox *sb)
+{
+	struct msg_guest_hello	*g = &sb->op.guest;
+
+	if (g->memory == 0 && !(st.conf.unenforced & UNENFORCED_MEMORY))
+		return ("memory");
+	if (g->mcpus == 0 && !(st.conf.unenforced & UNENFORCED_CPUS))
+		return ("cpus");
+	if (g->pids == 0 && !(st.conf.unenforced & UNENFORCED_PIDS))
+		return ("pids");
+	return (NULL);
+}
+
+/* The guest has come in and the broker has said which process it is. */
+static void
+op_meet(struct sandbox *sb)
+{
+	const char	*limit;
+	char		 text[128];
+
+	if (!sb->op.hello || !sb->op.started || sb->op.committing)
+		return;
+	if (sb->op.guest.pid != sb->op.box.pid) {
+		snprintf(text, sizeof(text), "process %u came in the place "
+		    "of the guest, which is %u", sb->op.guest.pid,
+		    sb->op.box.pid);
+		op_fail(sb, CODE_PROTOCOL, text);
+		return;
+	}
+	if ((limit = op_unenforced(sb)) != NULL) {
+		snprintf(text, sizeof(text), "limit not enforceable: %s",
+		    limit);
+		op_fail(sb, CODE_POLICY_DENIED, text);
+		return;
+	}
+	op_next(sb);
+}
+
+static void
+op_guest_stop(struct sandbox *sb)
+{
+	struct msg_exec_ref	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	m.grace = sb->op.grace;
+	pipe_send(&st.runner, MSG_GUEST_STOP, sb->op.number, 0, 0, -1, &m);
+}
+
+static void
+op_deadline(int fd, short event, void *arg)
+{
+	struct sandbox	*sb = arg;
+	char		 cause[CAUSE_MAX + 1];
+
+	(void)fd;
+	(void)event;
+	if (!sb->op.active || sb->op.committing)
+		return;
+	switch (sb->op.kind) {
+	case OP_CREATE:
+	case OP_RECREATE:
+	case OP_RESUME:
+	case OP_RERESUME:
+		op_fail(sb, CODE_DEADLINE_EXCEEDED,
+		    "it was not ready in time");
+		return;
+	case OP_STOP:
+		if (op_step(sb) == STEP_GUEST_STOP) {
+			/* A guest that does not answer is not waited for. */
+			timer_set(&sb->op.deadline, op_deadline, sb,
+			    st.conf.t_delete);
+			op_next(sb);
+			return;
+		}
+		break;
+	default:
+		break;
+	}
+	strlcpy(cause, sb->op.cause, sizeof(cause));
+	strlcpy(sb->op.cause, "not done in time; it goes on",
+	    sizeof(sb->op.cause));
+	wait_sandbox(sb, CODE_DEADLINE_EXCEEDED);
+	strlcpy(sb->op.cause, cause, sizeof(sb->op.cause));
+}
+
+static void
+op_do(struct sandbox *sb, enum step step)
+{
+	struct msg_work	 work;
+
+	switch (step) {
+	case STEP_WORK_MAKE:
+	case STEP_WORK_REMOVE:
+		fill_work(&work, sb);
+		fault("store.work.before");
+		pipe_send(&st.parent, step == STEP_WORK_MAKE ? MSG_WORK_MAKE :
+		    MSG_WORK_REMOVE, sb->op.number, 0, 0, -1, &work);
+		break;
+	case STEP_LISTEN:
+		fault("store.listen.before");
+		runner_listen(sb);
+		break;
+	case STEP_BOX_CREATE:
+	case STEP_BOX_START:
+	case STEP_BOX_KILL:
+	case STEP_BOX_REMOVE:
+		TAILQ_INSERT_TAIL(&st.forbroker, &sb->op, queue);
+		sb->op.queued = 1;
+		engine_pump();
+		break;
+	case STEP_HELLO:
+		op_meet(sb);
+		break;
+	case STEP_GUEST_STOP:
+		op_guest_stop(sb);
+		break;
+	case STEP_UNLISTEN:
+		runner_unlisten(sb);
+		op_next(sb);
+		break;
+	case STEP_READY:
+		sb->op.committing = 1;
+		change_state(sb, VERB_READY, CODE_OK, NULL);
+		break;
+	case STEP_STOPPED:
+		sb->op.committing = 1;
+		change_state(sb, VERB_STOPPED, sb->op.code, sb->op.cause);
+		break;
+	case STEP_DELETED:
+		sb->op.committing = 1;
+		change_state(sb, VERB_DELETED, CODE_OK, NULL);
+		break;
+	case STEP_CLEAN:
+		sb->op.active = 0;
+		timer_del(&sb->op.deadline);
+		change_clean(sb, NULL);
+		break;
+	case STEP_END:
+		break;
+	}
+}
+
+static void
+op_next(struct sandbox *sb)
+{
+	sb->op.step++;
+	op_do(sb, op_step(sb));
+}
+
+void
+op_start(struct sandbox *sb, enum op_kind kind)
+{
+	struct op	*op = &sb->op;
+	uint64_t	 ms;
+
+	op_dequeue(op);
+	op->kind = kind;
+	/* The answer of what it undoes may still come under that number. */
+	op->number = kind == OP_UNRESUME ? store_op() : sb->r.op;
+	op->step = 0;
+	op->active = 1;
+	op->committing = op->hello = op->started = 0;
+	if (kind != OP_UNRESUME) {
+		op->code = CODE_OK;
+		op->cause[0] = '\0';
+	}
+	memset(&op->guest, 0, sizeof(op->guest));
+	memset(&op->box, 0, sizeof(op->box));
+	switch (kind) {
+	case OP_CREATE:
+	case OP_RECREATE:
+	case OP_RESUME:
+	case OP_RERESUME:
+		ms = st.conf.t_create;
+		break;
+	case OP_STOP:
+		ms = op->grace + STORE_STOP_MS;
+		break;
+	default:
+		ms = st.conf.t_delete;
+		break;
+	}
+	timer_set(&op->deadline, op_deadline, sb, ms);
+	op_do(sb, op_step(sb));
+}
+
+/* A delete has taken its place. */
+void
+op_abort(struct sandbox *sb, const char *why)
+{
+	if (!sb->op.active)
+		return;
+	op_dequeue(&sb->op);
+	timer_del(&sb->op.deadline);
+	sb->op.active = 0;
+	strlcpy(sb->op.cause, why, sizeof(sb->op.cause));
+	wait_sandbox(sb, CODE_CONFLICT);
+}
+
+/* The current operation cannot be done. */
+void
+op_fail(struct sandbox *sb, enum code code, const char *text)
+{
+	struct op	*op = &sb->op;
+
+	if (!op->active || op->committing)
+		return;
+	op_dequeue(op);
+	timer_del(&op->deadline);
+	switch (op->kind) {
+	case OP_RESUME:
+	case OP_RERESUME:
+		/* The workspace and its files stay: it is stopped again. */
+		op->code = code;
+		snprintf(op->cause, sizeof(op->cause), "resume failed: %s",
+		    text);
+		op_start(sb, OP_UNRESUME);
+		return;
+	case OP_UNRESUME:
+		op->step = 2;
+		op_do(sb, STEP_STOPPED);
+		return;
+	case OP_UNDO:
+		op->active = 0;
+		change_clean(sb, text);
+		return;
+	default:
+		op->committing = 1;
+		change_state(sb, VERB_FAILED, code, text);
+		return;
+	}
+}
+
+/* A change of state that ends an operation is in the log. */
+void
+op_committed(struct sandbox *sb, enum sbx_verb verb)
+{
+	enum op_kind	 kind = sb->op.kind;
+	int		 was = sb->op.active;
+
+	op_dequeue(&sb->op);
+	timer_del(&sb->op.deadline);
+	sb->op.active = sb->op.committing = 0;
+	switch (verb) {
+	case VERB_READY:
+		/* From now on no other process may play the guest. */
+		runner_listen(sb);
+		wait_sandbox(sb, CODE_OK);
+		break;
+	case VERB_FAILED:
+		wait_sandbox(sb, sb->op.code);
+		if (!was || kind != OP_DELETE)
+			op_start(sb, OP_UNDO);
+		break;
+	case VERB_DIED:
+		runner_unlisten(sb);
+		wait_sandbox(sb, CODE_CONFLICT);
+		break;
+	default:
+		wait_sandbox(sb, sb->op.code);
+		break;
+	}
+	exec_admit();
+}
+
+void
+op_work_done(uint64_t number, const struct msg_work_done *m)
+{
+	struct sandbox	*sb;
+	enum step	 step;
+
+	fault("store.work.after");
+	if ((sb = model_number(&st.model, m->n)) == NULL ||
+	    sb->op.number != number)
+		return;
+	step = op_step(sb);
+	if (step != STEP_WORK_MAKE && step != STEP_WORK_REMOVE)
+		return;
+	if (m->code != CODE_OK)
+		op_fail(sb, m->code, m->text);
+	else
+		op_next(sb);
+}
+
+void
+op_listening(const struct msg_guest_gone *m)
+{
+	struct sandbox	*sb;
+
+	if ((sb = model_number(&st.model, m->n)) == NULL ||
+	    op_step(sb) != STEP_LISTEN)
+		return;
+	if (m->text[0] != '\0')
+		op_fail(sb, CODE_INTERNAL, m->text);
+	else
+		op_next(sb);
+}
+
+void
+op_hello(struct sandbox *sb, const struct msg_guest_hello *m)
+{
+	switch (sb->op.active ? sb->op.kind : OP_NONE) {
+	case OP_CREATE:
+	case OP_RECREATE:
+	case OP_RESUME:
+	case OP_RERESUME:
+		break;
+	default:
+		return;
+	}
+	sb->op.guest = *m;
+	sb->op.hello = 1;
+	if (op_step(sb) == STEP_HELLO)
+		op_meet(sb);
+}
+
+void
+op_guest_gone(struct sandbox *sb)
+{
+	/* It comes again, or its container's end is told by the broker. */
+	sb->op.hello = 0;
+	if (op_step(sb) == STEP_GUEST_STOP && !sb->op.committing) {
+		timer_set(&sb->op.deadline, op_deadline, sb,
+		    st.conf.t_delete);
+		op_next(sb);
+	}
+}
+
+static void
+op_box_failed(struct sandbox *sb, const struct msg_box_failed *m)
+{
+	char	 text[TEXT_MAX + 1];
+
+	strlcpy(text, m->text, sizeof(text));
+	op_fail(sb, m->code == CODE_OK ? CODE_INTERNAL : m->code, text);
+}
+
+/* What the broker answers, by the number of the operation. */
+void
+op_box(uint64_t number, uint32_t type, const void *msg)
+{
+	struct sandbox	*sb;
+	enum step	 step;
+	uint64_t	 n;
+
+	fault("store.outcome.before");
+	engine_answered(number);
+	/* All answers begin with the sandbox's number. */
+	memcpy(&n, msg, sizeof(n));
+	if ((sb = model_number(&st.model, n)) == NULL || !sb->op.active ||
+	    sb->op.number != number || sb->op.committing) {
+		if (n != 0)
+			log_info("sandbox %llu: late %s dropped",
+			    (unsigned long long)n, msg_name(type));
+		engine_pump();
+		return;
+	}
+	step = op_step(sb);
+	switch (type) {
+	case MSG_BOX_STARTED:
+		if (step != STEP_BOX_CREATE && step != STEP_BOX_START)
+			break;
+		memcpy(&sb->op.box, msg, sizeof(sb->op.box));
+		sb->op.started = 1;
+		op_next(sb);
+		break;
+	case MSG_BOX_DEAD:
+		if (step == STEP_BOX_KILL)
+			op_next(sb);
+		break;
+	case MSG_BOX_REMOVED:
+		if (step == STEP_BOX_REMOVE)
+			op_next(sb);
+		break;
+	default:
+		op_box_failed(sb, msg);
+		break;
+	}
+	engine_pump();
+}

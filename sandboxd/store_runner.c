@@ -1,0 +1,232 @@
+/*
+ * The runner's pipe: guests, and what became of their execs.
+ */
+#include <sys/types.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "store.h"
+
+struct reborn {
+	struct sandbox		*sb;
+	struct msg_guest_hello	 m;
+};
+
+/* The guest began anew: it knows nothing of what ran before. */
+static int
+body_reborn(struct batch *b, void *arg)
+{
+	struct reborn	*q = arg;
+	struct sandbox	*sb = q->sb;
+
+	if (sb->r.state != SBX_READY || sb->r.boot == q->m.boot)
+		return (BATCH_REFUSED);
+	if (exec_end_all(b, sb, EXEC_LOST, "the guest began anew") != BATCH_OK)
+		return (BATCH_FAIL);
+	model_keep(b, sb);
+	sb->r.boot = q->m.boot;
+	return (model_put(b, sb));
+}
+
+static void
+done_reborn(void *arg, int result)
+{
+	(void)result;
+	free(arg);
+}
+
+static int
+runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_guest_hello	*m = msg;
+	struct sandbox		*sb;
+	struct reborn		*q;
+
+	(void)ch;
+	(void)f;
+	fault("store.hello.before");
+	if ((sb = model_number(&st.model, m->n)) == NULL)
+		return (0);
+	if (sb->r.state != SBX_READY || m->boot == sb->r.boot) {
+		op_hello(sb, m);
+		return (0);
+	}
+	log_warnx("sandbox %s (%llu): its guest began anew", sb->r.id,
+	    (unsigned long long)sb->r.n);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->m = *m;
+	batch_gating(&st.batch, body_reborn, done_reborn, q);
+	return (0);
+}
+
+static int
+runner_recv_gone(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_guest_gone	*m = msg;
+	struct sandbox		*sb;
+
+	(void)ch;
+	(void)f;
+	if ((sb = model_number(&st.model, m->n)) != NULL)
+		op_guest_gone(sb);
+	return (0);
+}
+
+static int
+runner_recv_broke(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_guest_gone	*m = msg;
+	struct sandbox		*sb;
+	char			 text[CAUSE_MAX + 1];
+
+	(void)ch;
+	(void)f;
+	if ((sb = model_number(&st.model, m->n)) == NULL)
+		return (0);
+	snprintf(text, sizeof(text), "protocol: %.400s", m->text);
+	if (sb->r.state == SBX_READY)
+		change_state(sb, VERB_FAILED, CODE_PROTOCOL, text);
+	else if (sb->r.state == SBX_STOPPING)
+		op_guest_gone(sb);
+	else
+		op_fail(sb, CODE_PROTOCOL, text);
+	return (0);
+}
+
+static int
+runner_recv_listening(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)ch;
+	(void)f;
+	op_listening(msg);
+	return (0);
+}
+
+static int
+runner_recv_started(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_started	*m = msg;
+
+	(void)ch;
+	(void)f;
+	exec_started(m->n, m->k, m->pid);
+	return (0);
+}
+
+static int
+runner_recv_not_started(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_not_started	*m = msg;
+	struct exec_row		 r;
+
+	(void)ch;
+	(void)f;
+	fault("store.ended.before");
+	memset(&r, 0, sizeof(r));
+	r.n = m->n;
+	r.k = m->k;
+	r.state = EXEC_FAILED;
+	r.errnum = m->errnum;
+	snprintf(r.cause, sizeof(r.cause), "%.500s", m->text);
+	exec_ended(&r);
+	return (0);
+}
+
+static int
+runner_recv_ended(struct chan *ch, struct frame *f, void *msg)
+{
+	static const enum exec_state	 states[] = {
+		[END_EXITED] = EXEC_EXITED,
+		[END_SIGNALED] = EXEC_SIGNALED,
+		[END_TIMED_OUT] = EXEC_TIMED_OUT,
+		[END_CANCELLED] = EXEC_CANCELLED,
+		[END_LOST] = EXEC_LOST,
+	};
+	struct msg_ended		*m = msg;
+	struct exec_row			 r;
+
+	(void)ch;
+	(void)f;
+	if (m->kind < END_EXITED || m->kind > END_LOST)
+		return (-1);
+	fault("store.ended.before");
+	memset(&r, 0, sizeof(r));
+	r.n = m->n;
+	r.k = m->k;
+	r.state = states[m->kind];
+	r.code = m->code;
+	r.length1 = m->length1;
+	r.length2 = m->length2;
+	r.dropped1 = m->dropped1;
+	r.dropped2 = m->dropped2;
+	r.background = m->background;
+	r.started = m->started;
+	r.ended = m->ended;
+	if (r.state == EXEC_LOST)
+		strlcpy(r.cause, "its status could not be had",
+		    sizeof(r.cause));
+	exec_ended(&r);
+	return (0);
+}
+
+static int
+runner_recv_refused(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_refused	*m = msg;
+	struct exec_row		 r;
+
+	(void)ch;
+	(void)f;
+	memset(&r, 0, sizeof(r));
+	r.n = m->n;
+	r.k = m->k;
+	r.state = EXEC_LOST;
+	strlcpy(r.cause, "the guest does not know it", sizeof(r.cause));
+	exec_ended(&r);
+	return (0);
+}
+
+/* A request that the runner cannot serve is over with this. */
+static int
+runner_recv_error(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_result	*m = msg;
+	struct session		*s;
+	struct asker		 a = { f->session, f->req, 0 };
+
+	(void)ch;
+	if (f->session == 0 || (s = session_find(f->session)) == NULL)
+		return (0);
+	wait_drop(s, f->req);
+	answer_error(&a, m->code, NULL, "%s", m->text);
+	return (0);
+}
+
+static const struct pipe_handler handlers[] = {
+	{ MSG_GUEST_HELLO, runner_recv_hello },
+	{ MSG_GUEST_GONE, runner_recv_gone },
+	{ MSG_GUEST_BROKE, runner_recv_broke },
+	{ MSG_LISTENING, runner_recv_listening },
+	{ MSG_STARTED, runner_recv_started },
+	{ MSG_NOT_STARTED, runner_recv_not_started },
+	{ MSG_ENDED, runner_recv_ended },
+	{ MSG_REFUSED, runner_recv_refused },
+	{ MSG_RUNNER_ERROR, runner_recv_error },
+};
+
+void
+store_dispatch_runner(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	/* When it dies the parent ends all of us: nothing to do here. */
+	if (pipe_dispatch(arg, handlers,
+	    sizeof(handlers) / sizeof(handlers[0])) == 0)
+		event_del(&((struct chan *)arg)->ev);
+}
