@@ -96,7 +96,8 @@ exec_new(struct box *box, const struct msg_start *m)
 	struct exec	*ex;
 	uint32_t	 s;
 
-	if (m->argv.n == 0 ||
+	/* Without a command: it has been started, only its number is left. */
+	if ((m->argv.n == 0 && !m->again) ||
 	    m->argv.n + m->env.n > GP_MAX_ENTRIES)
 		return (NULL);
 	if ((ex = calloc(1, sizeof(*ex))) == NULL)
@@ -108,9 +109,10 @@ exec_new(struct box *box, const struct msg_start *m)
 	ex->grace = m->grace > GP_MAX_MS ? GP_MAX_MS : m->grace;
 	ex->again = m->again != 0;
 	memcpy(ex->name, m->exec, sizeof(ex->name));
-	ex->args = exec_pack(m);
-	if (ex->args->argslen + ex->args->envlen + strlen(ex->args->dir) + 1 >
-	    GP_MAX_STRINGS) {
+	if (m->argv.n > 0)
+		ex->args = exec_pack(m);
+	if (ex->args != NULL && ex->args->argslen + ex->args->envlen +
+	    strlen(ex->args->dir) + 1 > GP_MAX_STRINGS) {
 		exec_args_free(ex);
 		free(ex);
 		return (NULL);

@@ -169,6 +169,9 @@ input_attach(struct input *in, uint64_t session, uint32_t req)
 void
 input_finish(struct input *in, uint64_t total)
 {
+	/* Said once; the guest would not take another number. */
+	if (in->finished)
+		return;
 	in->finished = 1;
 	in->total = total;
 	input_pump(in);
@@ -204,7 +207,7 @@ input_pump(struct input *in)
 	if (in->finished && !in->end_sent &&
 	    (in->closed || in->sent >= in->total)) {
 		in->end_sent = 1;
-		e.total = in->closed ? in->total : in->sent;
+		e.total = in->total > in->sent ? in->total : in->sent;
 		guest_wrote(g, gp_encode_input_end(guest_room(g, 64), 64,
 		    ex->k, &e));
 		input_close_pipe(in);

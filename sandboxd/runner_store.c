@@ -205,10 +205,10 @@ runner_read_stream(const struct frame *f, const struct msg_read *m,
 	l = slog_open(m->n, m->k, m->owner, stream, 0);
 	if (ex == NULL) {
 		/* What the disk has not, up to its length, is a gap. */
-		if (l->len < len)
+		if (l->len < len && len != UINT64_MAX)
 			slog_skip(l, len);
 		slog_end(l);
-		end = len;
+		end = l->len < len ? l->len : len;
 	} else if (!m->follow)
 		end = l->len;
 	reader_new(l, m->exec, f->session, f->req, off, end, 0);
