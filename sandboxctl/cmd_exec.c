@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,10 +15,10 @@
 /* One attached command, or one reader of its logs. */
 struct attached {
 	struct ctl	*ctl;
-	char		 exec[EXEC_ID_MAX + 1];	/* "" until it is accepted */
+	char		 owner[16];	/* "uid/" as the user wrote it */
+	char		 exec[EXEC_ID_MAX + 17]; /* "" until accepted */
 	int		 cancelled;	/* KILL was sent */
-	int		 pipe;		/* nobody reads our output any more */
-	int		 error;		/* errno of our output, else */
+	int		 error;		/* errno of our output */
 };
 
 /* As if SIGPIPE had not been ignored. */
@@ -43,17 +44,13 @@ attached_cancel(struct attached *at, struct sandbox *conn)
 		at->cancelled = 1;
 }
 
-/* Output of the command: every byte, at once, to where it belongs. */
+/* Every byte, at once; -1 with errno in at->error. */
 static int
-attached_out(void *arg, int stream, const void *data, size_t len)
+attached_write(struct attached *at, int fd, const char *p, size_t len)
 {
-	struct attached	*at = arg;
 	struct pollfd	 pfd;
-	const char	*p = data;
 	ssize_t		 n;
-	int		 fd;
 
-	fd = stream == 2 ? STDERR_FILENO : STDOUT_FILENO;
 	while (len > 0) {
 		if ((n = write(fd, p, len)) >= 0) {
 			p += n;
@@ -73,13 +70,27 @@ attached_out(void *arg, int stream, const void *data, size_t len)
 				continue;
 		}
 		at->error = errno;
-		at->pipe = errno == EPIPE;
-		/* As in a pipeline: without a reader it has no purpose. */
-		if (at->ctl->cmd->run != cmd_logs)
-			attached_cancel(at, at->ctl->conn);
-		errno = at->error;
 		return (-1);
 	}
+	return (0);
+}
+
+/* Output of the command, to where it belongs. */
+static int
+attached_out(void *arg, int stream, const void *data, size_t len)
+{
+	struct attached	*at = arg;
+
+	if (at->error == 0 && attached_write(at, stream == 2 ?
+	    STDERR_FILENO : STDOUT_FILENO, data, len) == 0)
+		return (0);
+	if (at->ctl->cmd->run == cmd_logs)
+		return (-1);
+	/*
+	 * As in a pipeline, a command that nobody listens to has no purpose.
+	 * What it still writes is dropped until its end is told.
+	 */
+	attached_cancel(at, at->ctl->conn);
 	return (0);
 }
 
@@ -91,7 +102,8 @@ attached_note(void *arg, const struct sandbox_answer *a)
 
 	switch (a->type) {
 	case PROTO_ACCEPTED:
-		strlcpy(at->exec, a->u.accepted.id, sizeof(at->exec));
+		snprintf(at->exec, sizeof(at->exec), "%s%s", at->owner,
+		    a->u.accepted.id);
 		/* The signal came before there was something to cancel. */
 		if (signals_got() != 0)
 			signals_wake();
@@ -110,13 +122,12 @@ attached_note(void *arg, const struct sandbox_answer *a)
 }
 
 static int
-attached_wake(void *arg, struct sandbox *conn, const char *exec)
+attached_wake(void *arg, struct sandbox *conn,
+    const char *exec __attribute__((__unused__)))
 {
 	struct attached	*at = arg;
 
 	signals_drain();
-	if (*at->exec == '\0')
-		strlcpy(at->exec, exec, sizeof(at->exec));
 	attached_cancel(at, conn);
 	return (0);
 }
@@ -180,6 +191,7 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 	struct proto_exec_info	 info;
 	struct sandbox_io	 io;
 	struct attached		 at;
+	const char		*slash;
 	int			 status;
 
 	if (exec_fill(ctl, &req, sandbox, argv, argc) == -1)
@@ -189,6 +201,9 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 	memset(&io, 0, sizeof(io));
 	memset(&info, 0, sizeof(info));
 	at.ctl = ctl;
+	if ((slash = strchr(sandbox, '/')) != NULL &&
+	    slash - sandbox < (ptrdiff_t)sizeof(at.owner) - 1)
+		memcpy(at.owner, sandbox, slash - sandbox + 1);
 	io.in = STDIN_FILENO;
 	io.out = attached_out;
 	io.note = attached_note;
@@ -201,16 +216,16 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 		return (ctl_errno(ctl, "signals"));
 	if (signals_got() != 0)
 		return (EXIT_SIGNAL + signals_got());
-	if (sandbox_run(ctl->conn, &req, &io, &info) == 0)
-		status = exec_status(ctl, &info);
-	else if (at.pipe)
+	if (sandbox_run(ctl->conn, &req, &io, &info) == -1)
+		status = ctl_error(ctl);
+	else if (at.error == EPIPE)
 		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
 		    die_of_pipe();
 	else if (at.error != 0) {
 		errno = at.error;
 		status = ctl_errno(ctl, "output");
 	} else
-		status = ctl_error(ctl);
+		status = exec_status(ctl, &info);
 	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
 	return (status);
 }
