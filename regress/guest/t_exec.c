@@ -164,9 +164,14 @@ ROOT_TC(environment, "image's variables, ours, and the command's win")
 	j = rig_run(r, 3, "pwd");
 	snprintf(want, sizeof(want), "%s\n", r->work);
 	ATF_CHECK(buf_is(&j->out[0], want));
-	/* Nothing of ours is open in a command, and all signals are usual. */
+	/*
+	 * Nothing of ours is open in a command, and all signals are usual.
+	 * Who started the tests by posix_spawn(3), as make does, had libc
+	 * ignore its own signals 32 and 33, and that is inherited.
+	 */
 	j = rig_run(r, 4, "ls /proc/self/fd; "
-	    "grep -E 'Sig(Blk|Ign)' /proc/self/status");
+	    "grep -E 'Sig(Blk|Ign)' /proc/self/status | "
+	    "sed '/SigIgn/s/180000000$/000000000/'");
 	ATF_CHECK(buf_is(&j->out[0], "0\n1\n2\n3\n"
 	    "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n"));
 	rig_end(r);
