@@ -1,0 +1,95 @@
+/*
+ * Trees that are hard to end.
+ *
+ *	h_tree bomb		forks for ever, and each of its children too
+ *	h_tree tree n		n processes, each detached in its own way, all
+ *				deaf to TERM; says "ready" when they are there
+ *	h_tree threads		a child of a thread that is not the first
+ */
+
+#include <err.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+bomb(void)
+{
+	signal(SIGTERM, SIG_IGN);
+	/* The bound is the caller's RLIMIT_NPROC. */
+	for (;;)
+		if (fork() == -1)
+			usleep(1000);
+}
+
+static void
+leaf(int i)
+{
+	pid_t	 pid;
+
+	if (i % 2 == 0)
+		setsid();
+	/* Its parent ends: whoever is next above it has it now. */
+	if (i % 3 != 0) {
+		if ((pid = fork()) == -1)
+			err(1, "fork");
+		if (pid != 0)
+			_exit(0);
+		if (i % 3 == 1)
+			setsid();
+	}
+	for (;;)
+		pause();
+}
+
+static void
+tree(int n)
+{
+	int	 i;
+
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
+	for (i = 0; i < n; i++)
+		switch (fork()) {
+		case -1:
+			err(1, "fork");
+		case 0:
+			leaf(i);
+		}
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+static void *
+thread(void *arg)
+{
+	if (fork() == 0)
+		for (;;)
+			pause();
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+	return (arg);
+}
+
+int
+main(int argc, char *argv[])
+{
+	pthread_t	 t;
+
+	if (argc == 2 && strcmp(argv[1], "bomb") == 0)
+		bomb();
+	if (argc == 3 && strcmp(argv[1], "tree") == 0)
+		tree(atoi(argv[2]));
+	if (argc == 2 && strcmp(argv[1], "threads") == 0 &&
+	    pthread_create(&t, NULL, thread, NULL) == 0)
+		for (;;)
+			pause();
+	return (1);
+}
