@@ -92,6 +92,7 @@ cmd_version(struct ctl *ctl)
 	if (ctl->json)
 		json_version(stdout, h);
 	else if (h != NULL) {
+		printf("sandboxd ");
 		out_text(stdout, h->daemon);
 		printf("\nprotocol %u\n", h->version);
 	}

@@ -132,12 +132,27 @@ attached_wake(void *arg, struct sandbox *conn,
 	return (0);
 }
 
+/* It never ran: tell why, and which. */
+static int
+exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
+{
+	const char	*nodir = gp_cause_text(GP_NS_NODIR);
+	char		 text[TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "%s: %s", info->argv.n > 0 ?
+	    info->argv.v[0] : info->id, info->cause);
+	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", text);
+	/* A directory that is missing is no missing command. */
+	if (info->errnum == ENOENT && (nodir == NULL ||
+	    strstr(info->cause, nodir) == NULL))
+		return (EXIT_NOTFOUND);
+	return (EXIT_CANNOT);
+}
+
 /* Tells why, where the command itself did not, and returns our status. */
 int
 exec_status(struct ctl *ctl, const struct proto_exec_info *info)
 {
-	const char	*nodir = gp_cause_text(GP_NS_NODIR);
-
 	if (strcmp(info->state, "exited") == 0)
 		return (info->code & 0xff);
 	if (strcmp(info->state, "signaled") == 0)
@@ -147,14 +162,8 @@ exec_status(struct ctl *ctl, const struct proto_exec_info *info)
 	if (strcmp(info->state, "cancelled") == 0)
 		return (EXIT_SIGNAL + (signals_got() != 0 ? signals_got() :
 		    SIGTERM));
-	if (strcmp(info->state, "failed") == 0 && info->errnum != 0) {
-		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", info->cause);
-		/* A directory that is missing is no missing command. */
-		if (info->errnum == ENOENT && (nodir == NULL ||
-		    strstr(info->cause, nodir) == NULL))
-			return (EXIT_NOTFOUND);
-		return (EXIT_CANNOT);
-	}
+	if (strcmp(info->state, "failed") == 0 && info->errnum != 0)
+		return (exec_failed(ctl, info));
 	return (ctl_error_code(ctl, CODE_INTERNAL, "", *info->cause == '\0' ?
 	    "the end of the command is not known" : info->cause));
 }

@@ -54,9 +54,9 @@ text_char(const unsigned char *p)
 	return (n);
 }
 
-/* A string of a stranger's. */
-void
-out_text(FILE *f, const char *str)
+/* Characters of `special' get a backslash. */
+static void
+text_put(FILE *f, const char *str, const char *special)
 {
 	const unsigned char	*p = (const unsigned char *)str;
 	size_t			 n;
@@ -65,10 +65,19 @@ out_text(FILE *f, const char *str)
 		if ((n = text_char(p)) == 0)
 			fprintf(f, "\\%03o", *p++);
 		else {
+			if (strchr(special, *p) != NULL)
+				fputc('\\', f);
 			fwrite(p, 1, n, f);
 			p += n;
 		}
 	}
+}
+
+/* A string of a stranger's. */
+void
+out_text(FILE *f, const char *str)
+{
+	text_put(f, str, "");
 }
 
 /* How many columns of a terminal a text takes, as out_text() writes it. */
@@ -406,6 +415,19 @@ out_ps_add(struct table *t, const struct proto_exec_info *e)
 	free(line);
 }
 
+/* A value of a line of many: in quotes where it would not stand alone. */
+static void
+out_value(FILE *f, const char *str)
+{
+	if (*str != '\0' && strpbrk(str, " \"\\") == NULL) {
+		out_text(f, str);
+		return;
+	}
+	fputc('"', f);
+	text_put(f, str, "\"\\");
+	fputc('"', f);
+}
+
 void
 out_event(FILE *f, const struct proto_event *e)
 {
@@ -428,7 +450,7 @@ out_event(FILE *f, const struct proto_event *e)
 		fputc(' ', f);
 		out_text(f, e->detail.v[i].k);
 		fputc('=', f);
-		out_text(f, e->detail.v[i].v);
+		out_value(f, e->detail.v[i].v);
 	}
 	fputc('\n', f);
 }

@@ -200,17 +200,19 @@ ATF_TC_BODY(events, tc)
 	out_event(f, &e);
 	e.actor = 0;
 	ATF_REQUIRE(kvv_add(&e.detail, "pid", "4") == 0);
+	ATF_REQUIRE(kvv_add(&e.detail, "a", "b \"c\n") == 0);
 	*e.sandbox = *e.state = '\0';
 	out_event(f, &e);
 	check(f,
 	    "12 2026-01-05 00:00:00 web 2 sandbox.ready ready\n"
-	    "12 2026-01-05 00:00:00 - - sandbox.ready - uid=0 pid=4\n");
+	    "12 2026-01-05 00:00:00 - - sandbox.ready - uid=0 pid=4 "
+	    "a=\"b \\\"c\\012\"\n");
 	f = begin();
 	json_proto(f, PROTO_EVENT, &e);
 	check(f, "{\"host_seq\":12,\"seq\":2,\"time\":1767571200000000000,"
 	    "\"sandbox\":\"\",\"owner\":0,\"type\":\"sandbox.ready\","
-	    "\"state\":\"\",\"actor\":0,\"op\":0,\"detail\":{\"pid\":\"4\"}}"
-	    "\n");
+	    "\"state\":\"\",\"actor\":0,\"op\":0,\"detail\":{\"pid\":\"4\","
+	    "\"a\":\"b \\\"c\\n\"}}\n");
 	msg_clear(&e, proto_def(PROTO_EVENT));
 }
 
