@@ -133,9 +133,13 @@ fault_case()
 
 CASES=
 for p in $(points); do
+	# As often as the workload is sure to come by.
 	case $p in
-	store.checkpoint.*) passes=1 ;;
-	store.*) passes="$(figure 4 "1 2 3 4 5 6 8 12")" ;;
+	store.checkpoint.*|store.inventory.*) passes=1 ;;
+	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
+	store.engine.*|store.outcome.*)
+		passes="$(figure 4 "1 2 3 4 5 6")" ;;
+	store.*) passes="$(figure 2 "1 2")" ;;
 	*) passes="$(figure 1 "1 2 3")" ;;
 	esac
 	for n in $passes; do
