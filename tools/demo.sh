@@ -35,7 +35,7 @@ say() {
 	printf '\n# %s\n' "$*"
 }
 
-# Print the command as it would be typed, then run it.
+# Print the command as it would be typed, behind what PIPED says, and run it.
 show() {
 	line=
 	for a in "$@"; do
@@ -44,7 +44,7 @@ show() {
 		esac
 		line="$line $a"
 	done
-	printf '$ sandboxctl%s\n' "$line"
+	printf '$ %ssandboxctl%s\n' "${PIPED:-}" "$line"
 	"$ctl" -s "$sock" "$@"
 }
 
@@ -110,8 +110,8 @@ show create -i web -l team=demo
 
 say "commands in it, with their input and their exit status"
 show exec web id
-printf '$ echo hello from outside | '
-echo hello from outside | show exec web tr a-z A-Z
+echo hello from outside |
+    PIPED="echo hello from outside | " show exec web tr a-z A-Z
 status=0
 show exec web sh -c 'echo this one fails >&2; exit 3' || status=$?
 echo "exit status: $status"
