@@ -523,6 +523,7 @@ int
 main(int argc, char *argv[])
 {
 	struct sandbox_error	 e;
+	struct proto_sandbox	 made;
 	const char		*errstr;
 	char			 path[1024];
 	int			 n;
@@ -543,8 +544,9 @@ main(int argc, char *argv[])
 		err(1, "%s", path);
 	if ((conn = sandbox_open(ctl_socket, "bench", &e)) == NULL)
 		errx(1, "%s", e.text);
-	box_create(&box);
-	if (sandbox_show(conn, box.id, &box) == -1)
+	/* The container's name is known to who asks once it is ready. */
+	box_create(&made);
+	if (sandbox_show(conn, made.id, &box) == -1)
 		errx(1, "show: %s", sandbox_error(conn)->text);
 
 	bench_exec(n);
@@ -552,6 +554,7 @@ main(int argc, char *argv[])
 	bench_create(n / 20 > 5 ? n / 20 : 5);
 
 	box_delete(&box);
+	msg_clear(&made, proto_def(PROTO_SANDBOX));
 	sandbox_close(conn);
 	return (0);
 }

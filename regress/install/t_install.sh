@@ -46,7 +46,7 @@ folders_body()
 	# With one of these the parent would not share the Engine's mounts.
 	atf_check -s exit:1 grep -E "^(Private|Protect|ReadWrite|ReadOnly)" \
 	    "$R/opt/sbx/doc/examples/systemd/sandboxd.service"
-	atf_check -s exit:1 -o empty grep -rn "@[A-Z]*@" "$R"
+	atf_check -s exit:1 -o empty grep -rnI "@[A-Z]*DIR@" "$R"
 	atf_check -s exit:64 -o ignore -e match:usage \
 	    "$R/opt/sbx/bin/sandboxctl"
 
