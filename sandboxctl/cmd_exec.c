@@ -137,9 +137,9 @@ static int
 exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
 {
 	const char	*nodir = gp_cause_text(GP_NS_NODIR);
-	char		 text[TEXT_MAX + 1];
+	char		 text[TEXT_MAX + 260];
 
-	snprintf(text, sizeof(text), "%s: %s", info->argv.n > 0 ?
+	snprintf(text, sizeof(text), "%.255s: %s", info->argv.n > 0 ?
 	    info->argv.v[0] : info->id, info->cause);
 	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", text);
 	/* A directory that is missing is no missing command. */
