@@ -19,8 +19,6 @@
 #include "log.h"
 #include "proc.h"
 
-struct broker		 broker_env;
-
 static struct chan	 ch_parent;
 /* What has come of a configuration, until it is complete. */
 static struct policy	 broker_next;

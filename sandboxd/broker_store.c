@@ -11,6 +11,8 @@
 #include "fault.h"
 #include "log.h"
 
+struct broker		 broker_env;
+
 void
 broker_send_failed(uint64_t op, uint64_t n, enum code code, const char *field,
     const char *text, int left)
