@@ -87,6 +87,7 @@ struct exec {
 	struct msg_start	*start;		/* until it is sent */
 	int			 queued;
 	int			 sent;		/* counts against the limit */
+	int			 never;		/* ends before it was sent */
 	int			 ending;	/* its end is in the batch */
 	uint64_t		 session;	/* primary reader's, 0: none */
 	uint32_t		 req;

@@ -29,7 +29,8 @@ spawn_environment(char **envp, uint32_t set)
 {
 #if defined(FAULTS) || defined(ASAN)
 	static const char	*const names[] = {
-		"SANDBOXD_FAULT", "ASAN_OPTIONS", "UBSAN_OPTIONS"
+		"SANDBOXD_FAULT", "SANDBOXD_GUEST_FAULT", "ASAN_OPTIONS",
+		"UBSAN_OPTIONS"
 	};
 	static char		 values[nitems(names)][512];
 	const char		*v;

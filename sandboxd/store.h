@@ -187,6 +187,7 @@ void		 op_fail(struct sandbox *, enum code, const char *);
 void		 op_committed(struct sandbox *, enum sbx_verb);
 void		 op_work_done(uint64_t, const struct msg_work_done *);
 void		 op_listening(const struct msg_guest_gone *);
+void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);

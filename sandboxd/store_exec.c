@@ -315,7 +315,8 @@ exec_end_one(struct batch *b, struct exec *ex, const struct exec_row *v)
 	struct exec_row	*r = &ex->r;
 
 	batch_keep(b, r, sizeof(*r));
-	r->state = v->state;
+	/* One that still waits for its turn has never run. */
+	r->state = ex->queued || ex->never ? EXEC_FAILED : v->state;
 	r->code = v->code;
 	r->errnum = v->errnum;
 	strlcpy(r->cause, v->cause, sizeof(r->cause));
@@ -542,6 +543,7 @@ exec_cancel(struct exec *ex, uint32_t actor, uint32_t grace, const char *why)
 	}
 	/* The runner has not heard of it, so nobody else will end it. */
 	exec_dequeue(ex);
+	ex->never = 1;
 	memset(&v, 0, sizeof(v));
 	v.n = ex->r.n;
 	v.k = ex->r.k;

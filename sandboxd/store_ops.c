@@ -503,6 +503,21 @@ op_listening(const struct msg_guest_gone *m)
 }
 
 void
+op_runner_failed(uint64_t number, const struct msg_result *m)
+{
+	struct sandbox	*sb;
+
+	if (number == 0)
+		return;
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+		if (sb->r.op == number && op_step(sb) == STEP_LISTEN) {
+			op_fail(sb, m->code, m->text);
+			return;
+		}
+	log_warnx("runner: %s", m->text);
+}
+
+void
 op_hello(struct sandbox *sb, const struct msg_guest_hello *m)
 {
 	switch (sb->op.active ? sb->op.kind : OP_NONE) {

@@ -201,7 +201,12 @@ runner_recv_error(struct chan *ch, struct frame *f, void *msg)
 	struct asker		 a = { f->session, f->req, 0 };
 
 	(void)ch;
-	if (f->session == 0 || (s = session_find(f->session)) == NULL)
+	if (f->session == 0) {
+		/* No client's: an order of ours, by its number. */
+		op_runner_failed(f->op, m);
+		return (0);
+	}
+	if ((s = session_find(f->session)) == NULL)
 		return (0);
 	wait_drop(s, f->req);
 	answer_error(&a, m->code, NULL, "%s", m->text);

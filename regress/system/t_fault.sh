@@ -25,8 +25,7 @@ workload()
 	if ask create -d -i first >/dev/null; then
 		echo first >>created
 	fi
-	# The guest's points are reached by the guest of this one.
-	if ask create -i second -e "SANDBOXD_FAULT=$1" >/dev/null; then
+	if ask create -i second >/dev/null; then
 		echo second >>created
 	fi
 	if e=$(ask exec -d second sh -c 'echo out; exit 7'); then
@@ -82,11 +81,12 @@ one_point()
 	BIN=$SBX_FAULTBIN
 	daemon_use main
 	daemon_conf
-	export SANDBOXD_FAULT="$1:$2"
+	# The guests have their points from the broker.
+	export SANDBOXD_FAULT="$1:$2" SANDBOXD_GUEST_FAULT="$1:$2"
 	daemon_run
-	unset SANDBOXD_FAULT
+	unset SANDBOXD_FAULT SANDBOXD_GUEST_FAULT
 	await '"$CTL" ping >/dev/null 2>&1 || fired' 60
-	workload "$1:$2" &
+	workload &
 	work=$!
 	await '[ -e worked ] || fired' 300
 	case $1 in
