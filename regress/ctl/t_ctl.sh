@@ -19,7 +19,7 @@ nobody_body()
 	    "$ctl" -j l
 	atf_check -s exit:69 -e match:"^sandboxctl: .*[(]unavailable[)]$" \
 	    "$ctl" -s "$PWD/none" ping
-	atf_check -s exit:69 -e match:'^{"error":{"code":"unavailable",' \
+	atf_check -s exit:69 -e match:'^[{]"error":[{]"code":"unavailable",' \
 	    "$ctl" -js "$PWD/none" ping
 	atf_check -s exit:69 -o match:"^sandboxctl [0-9]" \
 	    -e match:unavailable "$ctl" -s "$PWD/none" version
@@ -52,11 +52,11 @@ sandboxes_body()
 	    -l n
 	atf_check -o not-match:"^[abc] " "$CTL" list -S stopped
 	atf_check -s exit:64 -e match:invalid_argument "$CTL" list -S nosuch
-	atf_check -o match:'^{"id":"c",.*"labels":{"team":"y"}' \
+	atf_check -o match:'^[{]"id":"c",.*"labels":[{]"team":"y"}' \
 	    "$CTL" -j list -l team=y
 	atf_check -o match:"^labels +team=x$" "$CTL" show b
 	atf_check -s exit:66 -e match:"[(]not_found[)]" "$CTL" show nosuch
-	atf_check -s exit:66 -e match:'{"error":{"code":"not_found"' \
+	atf_check -s exit:66 -e match:'[{]"error":[{]"code":"not_found"' \
 	    "$CTL" -j show nosuch
 	atf_check -s exit:73 -e match:already_exists "$CTL" create -i a
 	atf_check -s exit:64 -e match:invalid_argument "$CTL" create -i -bad
@@ -98,7 +98,7 @@ streams_body()
 	atf_check -o not-match:running "$CTL" ps "$BOX"
 	atf_check -o match:"cancelled.* yes$" "$CTL" ps -a "$BOX"
 	atf_check -o inline:"y\n" -e empty \
-	    sh -c "'$CTL' logs $BOX.5 | head -n 1"
+	    sh -c "'$CTL' logs $BOX.4 | head -n 1"
 	# Options of the command are its own.
 	atf_check -o inline:"-d -t 1\n" "$CTL" exec "$BOX" echo -d -t 1
 	atf_check -o inline:"b\n" "$CTL" exec -e A=b "$BOX" \
@@ -127,14 +127,14 @@ jobs_body()
 	    while :; do sleep 0.1; done'
 	await '"$CTL" logs job.1 | grep -q up' 60
 	atf_check -o match:"^job.1 +running" "$CTL" ps
-	atf_check -o match:'^{"id":"job.1",.*"state":"running"' \
+	atf_check -o match:'^[{]"id":"job.1",.*"state":"running"' \
 	    "$CTL" -j ps job
 	atf_check "$CTL" kill -s usr1 job.1
 	atf_check -s exit:7 "$CTL" wait job.1
 	atf_check -s exit:7 -o match:'"state":"exited","code":7' \
 	    "$CTL" -j wait job.1
 	atf_check -o inline:"up\ncaught\n" "$CTL" logs job.1
-	atf_check -o match:'^{"id":"job.2"' "$CTL" -j exec -d job sleep 1000
+	atf_check -o match:'^[{]"id":"job.2"' "$CTL" -j exec -d job sleep 1000
 	atf_check "$CTL" kill job.2
 	atf_check -s exit:143 "$CTL" wait job.2
 	atf_check -s exit:75 -e match:wrong_state "$CTL" kill job.2
