@@ -94,9 +94,9 @@ one_point()
 	*)	fired || atf_fail "the point was not passed: $(cat ask.err)" ;;
 	esac
 	daemon_kill
-	wait $work
-
 	daemon_start
+	# Clients that are in the middle of it find the new daemon.
+	wait $work
 	await at_rest 120
 	check_promises "$1"
 	atf_check -o ignore -e ignore "$CTL" image base
