@@ -153,6 +153,9 @@ table_print(struct table *t, FILE *f)
 {
 	size_t	 width[COLUMNS_MAX] = { 0 }, w, i, col;
 
+	/* Heads alone would tell nothing, and look like a line to scripts. */
+	if (t->n == t->columns)
+		return;
 	for (i = 0; i < t->n; i++)
 		if ((w = text_width(t->cells[i])) > width[i % t->columns])
 			width[i % t->columns] = w;

@@ -118,6 +118,9 @@ ATF_TC_BODY(list, tc)
 
 	example(&s);
 	t = out_list_new();
+	f = begin();
+	table_print(t, f);
+	check(f, "");
 	out_list_add(t, &s);
 	strlcpy(s.id, "a-longer-name", sizeof(s.id));
 	s.memory = 1000;
