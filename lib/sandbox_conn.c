@@ -307,8 +307,12 @@ flush(struct sandbox *sb)
 	int			 n;
 
 	for (;;) {
-		if (imsgbuf_write(&sb->ibuf) == -1)
-			return (lost_by_errno(sb));
+		if (imsgbuf_write(&sb->ibuf) == -1) {
+			/* What it said before it went is still to be read. */
+			if (errno != EPIPE && errno != ECONNRESET)
+				return (lost_by_errno(sb));
+			msgbuf_clear(&sb->ibuf.w);
+		}
 		if (imsgbuf_queuelen(&sb->ibuf) == 0)
 			return (0);
 		while ((n = get(sb, &a)) == 1)
@@ -457,7 +461,6 @@ greet(struct sandbox *sb)
 	memset(&sb->hello, 0, sizeof(sb->hello));
 	hello.version = PROTO_VERSION;
 	memcpy(hello.client, sb->client, sizeof(hello.client));
-	/* A daemon that refuses at once may be gone before we have written. */
 	if (send_as(sb, PROTO_HELLO, req, &hello) == -1)
 		return (-1);
 	deadline = now_ms() + HELLO_WAIT;

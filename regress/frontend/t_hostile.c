@@ -1,0 +1,345 @@
+/*
+ * Hostile clients, each followed by the question whether the frontend is
+ * still there for the others and has forgotten this one.
+ *
+ * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
+ * regress-objs: messages.o proc.o sandbox-linux.o
+ * regress-srcs: harness.c
+ */
+
+#include <sys/types.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <atf-c.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define ROOT_TEST(name)							\
+ATF_TC(name);								\
+ATF_TC_HEAD(name, tc)							\
+{									\
+	atf_tc_set_md_var(tc, "require.user", "root");			\
+	atf_tc_set_md_var(tc, "timeout", "300");			\
+}									\
+ATF_TC_BODY(name, tc)
+
+static struct fe	 fe;
+static struct cl	 good;
+static uint32_t		 good_req;
+
+static void
+begin(void)
+{
+	fe_start(&fe);
+	cl_greet(&fe, &good, 1);
+	good_req = 1;
+}
+
+/* The bad one is gone, with what it had asked; the good one is served. */
+static void
+alive(void)
+{
+	fe_log(&fe, "; 1 clients, of the uid 0 with 0 short and 0 long");
+	cl_ping(&fe, &good, ++good_req);
+}
+
+static void
+finish(void)
+{
+	cl_close(&good);
+	fe_log(&fe, "; 0 clients, of the uid 0 with 0 short and 0 long");
+	ATF_CHECK_EQ(0, fe_stop(&fe));
+}
+
+static void
+header(struct imsg_hdr *h, uint32_t type, uint32_t len, uint32_t id)
+{
+	memset(h, 0, sizeof(*h));
+	h->type = type;
+	h->len = len;
+	h->peerid = id;
+}
+
+/* A greeted client sends one header alone, and is thrown out. */
+static void
+bad_header(uint32_t type, uint32_t len, uint32_t id)
+{
+	struct imsg_hdr	 h;
+	struct cl	 c;
+
+	cl_greet(&fe, &c, 0);
+	header(&h, type, len, id);
+	cl_raw(&c, &h, sizeof(h));
+	cl_gone(&c);
+	alive();
+}
+
+ROOT_TEST(malformed)
+{
+	uint8_t		 buf[8192];
+	struct cl	 c;
+	unsigned int	 seed = 1;
+	size_t		 i;
+	int		 n;
+
+	begin();
+	bad_header(PROTO_PING, IMSG_HEADER_SIZE - 1, 2);
+	bad_header(PROTO_PING, 0, 2);
+	bad_header(PROTO_PING, IMSG_HEADER_SIZE + PROTO_MAX_PAYLOAD + 1, 2);
+	bad_header(PROTO_PING, UINT32_MAX, 2);
+	bad_header(PROTO_PING, IMSG_HEADER_SIZE, 0);
+	bad_header(0, IMSG_HEADER_SIZE, 2);
+	bad_header(PROTO_LOG_VERIFY + 1, IMSG_HEADER_SIZE, 2);
+	bad_header(PROTO_HELLO, IMSG_HEADER_SIZE, 2);
+	bad_header(PROTO_END, IMSG_HEADER_SIZE, 2);
+	bad_header(PROTO_HELLO_OK, IMSG_HEADER_SIZE, 2);
+	bad_header(MSG_SHUTDOWN, IMSG_HEADER_SIZE, 2);
+	bad_header(UINT32_MAX, IMSG_HEADER_SIZE, 2);
+	for (n = 0; n < 20; n++) {
+		cl_open(&fe, &c, 0);
+		for (i = 0; i < sizeof(buf); i++)
+			buf[i] = rand_r(&seed) >> 8;
+		/* Whatever the length says, it is not a small one. */
+		buf[7] = 0x7f;
+		cl_raw(&c, buf, sizeof(buf));
+		cl_gone(&c);
+		alive();
+	}
+	finish();
+}
+
+ROOT_TEST(before_hello)
+{
+	struct proto_hello	 hello;
+	struct proto_error	 e;
+	struct imsg_hdr		 h;
+	struct cl		 c;
+
+	begin();
+	cl_open(&fe, &c, 0);
+	cl_send(&c, PROTO_PING, 1, NULL);
+	cl_gone(&c);
+	alive();
+	/* A payload that is allowed only later. */
+	cl_open(&fe, &c, 0);
+	header(&h, PROTO_HELLO, IMSG_HEADER_SIZE + PROTO_MAX_HELLO + 1, 1);
+	cl_raw(&c, &h, sizeof(h));
+	cl_gone(&c);
+	alive();
+	/* Another version is told so, and may try again. */
+	cl_open(&fe, &c, 0);
+	memset(&hello, 0, sizeof(hello));
+	hello.version = PROTO_VERSION + 1;
+	cl_send(&c, PROTO_HELLO, 1, &hello);
+	(void)cl_expect(&c, PROTO_ERROR, 1, &e);
+	ATF_CHECK_STREQ("unsupported", e.code);
+	cl_send(&c, PROTO_PING, 2, NULL);
+	cl_gone(&c);
+	alive();
+	/* What comes behind HELLO waits for its answer. */
+	cl_open(&fe, &c, 0);
+	hello.version = PROTO_VERSION;
+	cl_send(&c, PROTO_HELLO, 1, &hello);
+	cl_send(&c, PROTO_PING, 2, NULL);
+	fe_expect(&fe.store, PROTO_HELLO, NULL, NULL);
+	cl_ping(&fe, &good, ++good_req);
+	memset(&e, 0, sizeof(e));
+	snprintf(e.code, sizeof(e.code), "permission_denied");
+	snprintf(e.text, sizeof(e.text), "no");
+	fe_send(&fe.store, PROTO_ERROR, c.session, 1, -1, &e);
+	(void)cl_expect(&c, PROTO_ERROR, 1, NULL);
+	cl_gone(&c);
+	alive();
+	finish();
+}
+
+/* The number of a request that is under way. */
+ROOT_TEST(number_twice)
+{
+	struct cl	 c;
+
+	begin();
+	cl_greet(&fe, &c, 0);
+	cl_send(&c, PROTO_PING, 2, NULL);
+	fe_expect(&fe.store, PROTO_PING, NULL, NULL);
+	cl_send(&c, PROTO_PING, 2, NULL);
+	cl_gone(&c);
+	alive();
+	finish();
+}
+
+/* A descriptor that a client attaches is nowhere: its pipe is at its end. */
+ROOT_TEST(descriptors)
+{
+	struct cl	 c;
+	struct frame	 f;
+	struct pollfd	 pfd;
+	char		 byte;
+	int		 p[2], i;
+
+	begin();
+	cl_greet(&fe, &c, 0);
+	ATF_REQUIRE(pipe2(p, O_CLOEXEC) == 0);
+	for (i = 0; i < 20; i++) {
+		ATF_REQUIRE(imsg_compose(&c.ibuf, PROTO_PING, 2 + i, 0,
+		    dup(p[1]), NULL, 0) == 1);
+		ATF_REQUIRE(imsgbuf_flush(&c.ibuf) == 0);
+		fe_expect(&fe.store, PROTO_PING, &f, NULL);
+		fe_end(&fe, c.session, f.req);
+		(void)cl_expect(&c, PROTO_END, f.req, NULL);
+	}
+	close(p[1]);
+	pfd.fd = p[0];
+	pfd.events = POLLIN;
+	ATF_CHECK_EQ(1, poll(&pfd, 1, WAIT_MS));
+	ATF_CHECK_EQ(0, read(p[0], &byte, 1));
+	close(p[0]);
+	cl_close(&c);
+	alive();
+	finish();
+}
+
+/* Half a message, a byte now and then, and silence: ten seconds for each. */
+ROOT_TEST(incomplete)
+{
+	struct imsg_hdr	 h;
+	struct cl	 mute, half, slow, busy;
+	struct pollfd	 pfd;
+	int		 i;
+
+	begin();
+	cl_open(&fe, &mute, 0);
+	cl_greet(&fe, &half, 2);
+	cl_greet(&fe, &slow, 3);
+	cl_greet(&fe, &busy, 4);
+	header(&h, PROTO_PING, IMSG_HEADER_SIZE + 1000, 2);
+	cl_raw(&half, &h, sizeof(h) / 2);
+	cl_raw(&slow, &h, sizeof(h));
+	pfd.fd = slow.fd;
+	pfd.events = POLLIN;
+	/* Each byte more is no reason to wait longer. */
+	for (i = 0; i < WAIT_MS / 500; i++) {
+		cl_raw(&slow, "x", 1);
+		if (poll(&pfd, 1, 500) == 1)
+			break;
+	}
+	ATF_CHECK(i >= 4);
+	cl_gone(&slow);
+	cl_gone(&half);
+	cl_gone(&mute);
+	/* Who has said all that he has begun may be silent. */
+	cl_ping(&fe, &busy, 2);
+	cl_close(&busy);
+	for (i = 0; i < 4; i++)
+		fe_log(&fe, "with 0 short and 0 long");
+	cl_ping(&fe, &good, ++good_req);
+	finish();
+}
+
+/* Answers that nobody takes: a bound, and then the end of that client. */
+ROOT_TEST(never_reads)
+{
+	struct proto_events	 ev;
+	struct proto_event	 e;
+	struct proto_hello	 hello;
+	struct imsgbuf		 b;
+	struct cl		 c;
+	msgpack_sbuffer		 sb;
+	char			 text[256];
+	int			 i, n;
+
+	begin();
+	cl_greet(&fe, &c, 0);
+	memset(&ev, 0, sizeof(ev));
+	ev.follow = 1;
+	cl_send(&c, PROTO_EVENTS, 2, &ev);
+	fe_expect(&fe.store, PROTO_EVENTS, NULL, NULL);
+	memset(&e, 0, sizeof(e));
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (i = 0; i < 20; i++) {
+		char	 key[16];
+
+		snprintf(key, sizeof(key), "k%d", i);
+		ATF_REQUIRE(kvv_add(&e.detail, key, text) == 0);
+	}
+	snprintf(e.type, sizeof(e.type), "x");
+	/* Twice what the bound allows. */
+	for (i = 0; i < 1700; i++)
+		fe_send(&fe.store, PROTO_EVENT, c.session, 2, -1, &e);
+	msg_clear(&e, proto_def(PROTO_EVENT));
+	cl_gone(&c);
+	alive();
+
+	/* Refusals by the thousand: it is read no more, and nothing grows. */
+	cl_open(&fe, &c, 0);
+	ATF_REQUIRE(fcntl(c.fd, F_SETFL, O_NONBLOCK) == 0);
+	memset(&hello, 0, sizeof(hello));
+	hello.version = PROTO_VERSION + 1;
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_map(&sb, proto_def(PROTO_HELLO), &hello) == 0);
+	imsgbuf_init(&b, c.fd);
+	for (n = 0; n < 1000000; n++) {
+		ATF_REQUIRE(imsg_compose(&b, PROTO_HELLO, 1, 0, -1, sb.data,
+		    sb.size) == 1);
+		if (n % 100 == 99 && imsgbuf_write(&b) == -1)
+			break;
+		/* Full: the frontend has stopped reading. */
+		if (imsgbuf_queuesize(&b) > 65536)
+			break;
+	}
+	ATF_CHECK(n < 1000000);
+	imsgbuf_clear(&b);
+	msgpack_sbuffer_destroy(&sb);
+	cl_ping(&fe, &good, ++good_req);
+	cl_close(&c);
+	alive();
+	finish();
+}
+
+/* Many clients that come and go in the middle of everything. */
+ROOT_TEST(come_and_go)
+{
+	struct proto_create	 cr;
+	struct frame		 f;
+	struct cl		 c[20];
+	int			 i, round;
+
+	begin();
+	memset(&cr, 0, sizeof(cr));
+	cr.wait = 1;
+	for (round = 0; round < 5; round++) {
+		for (i = 0; i < 20; i++) {
+			cl_greet(&fe, &c[i], 0);
+			cl_send(&c[i], PROTO_CREATE, 2, &cr);
+			fe_expect(&fe.store, PROTO_CREATE, &f, NULL);
+		}
+		for (i = 0; i < 20; i++)
+			cl_close(&c[i]);
+		alive();
+		/* Late answers meet nobody. */
+		for (i = 0; i < 20; i++)
+			fe_end(&fe, c[i].session, 2);
+	}
+	finish();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, malformed);
+	ATF_TP_ADD_TC(tp, before_hello);
+	ATF_TP_ADD_TC(tp, number_twice);
+	ATF_TP_ADD_TC(tp, descriptors);
+	ATF_TP_ADD_TC(tp, incomplete);
+	ATF_TP_ADD_TC(tp, never_reads);
+	ATF_TP_ADD_TC(tp, come_and_go);
+	return (atf_no_error());
+}
