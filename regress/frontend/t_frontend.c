@@ -341,7 +341,7 @@ ROOT_TEST(bounds_in_flight)
 	for (i = 0; i < 5; i++)
 		cl_close(&c[i]);
 	for (i = 0; i < 5; i++)
-		fe_log(&fe, "hung up");
+		fe_log(&fe, "of uid 1000 closed");
 	cl_close(&other);
 	idle(&fe);
 	ATF_CHECK_EQ(0, fe_stop(&fe));
