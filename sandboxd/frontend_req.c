@@ -305,12 +305,16 @@ request_try_end(struct client *c, struct request *r)
 	request_free(c, r);
 }
 
-/* Of a command that never ran the runner has nothing to tell. */
+/*
+ * Of a command that never ran the runner may have nothing to tell.  One that
+ * was lost may have been lost before the runner had it, but whoever attaches
+ * to it later gets what it wrote.
+ */
 static int
-never_ran(const struct proto_exec_info *info)
+never_ran(const struct request *r, const struct proto_exec_info *info)
 {
 	return (strcmp(info->state, "failed") == 0 ||
-	    strcmp(info->state, "lost") == 0);
+	    (r->type == PROTO_EXEC && strcmp(info->state, "lost") == 0));
 }
 
 /* The client and request that a frame is for; 0 if they are gone. */
@@ -358,7 +362,7 @@ request_recv_answer(struct chan *ch, struct frame *f, void *msg)
 		break;
 	case PROTO_EXEC_INFO:
 		if (r->expect != 0)
-			r->failed = never_ran(msg);
+			r->failed = never_ran(r, msg);
 		break;
 	case PROTO_EVENT:
 		r->events++;
