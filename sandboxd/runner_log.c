@@ -49,8 +49,14 @@ RB_GENERATE(slogs, slog, entry, slog_cmp)
 static uint64_t
 slog_part_max(void)
 {
-	uint64_t	 max = runner_conf.log_exec / SLOG_PARTS;
+	uint64_t	 max = runner_conf.log_exec;
 
+	/* A head that fills the sandbox's share would leave no tail. */
+	if (runner_conf.log_sandbox != 0 && max > runner_conf.log_sandbox)
+		max = runner_conf.log_sandbox;
+	if (runner_conf.log_total != 0 && max > runner_conf.log_total)
+		max = runner_conf.log_total;
+	max /= SLOG_PARTS;
 	return (max < SLOG_PART_MIN ? SLOG_PART_MIN : max);
 }
 

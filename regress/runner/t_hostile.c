@@ -1,0 +1,603 @@
+/*
+ * Guests that lie: each is cut off and told of, and no other one notices.
+ *
+ * regress-srcs: harness.c
+ * regress-objs: runner.o runner_exec.o runner_guest.o runner_input.o
+ * regress-objs: runner_listen.o runner_log.o runner_quota.o runner_reader.o
+ * regress-objs: runner_store.o dispatch.o messages.o proc.o sandbox-linux.o
+ */
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <atf-c.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define SEND(p, call)	do {						\
+	uint8_t	 b_[512];						\
+	ssize_t	 n_;							\
+	n_ = gp_encode_##call;						\
+	ATF_REQUIRE(n_ > 0);						\
+	player_send(p, b_, n_);						\
+} while (0)
+#define B	b_, sizeof(b_)
+
+/* A raw frame. */
+static void
+raw(struct player *p, uint32_t len, uint16_t type, uint64_t k, size_t body)
+{
+	uint8_t	 b[4096];
+
+	memset(b, 0, sizeof(b));
+	memcpy(b, &len, 4);
+	memcpy(b + 4, &type, 2);
+	memcpy(b + 8, &k, 8);
+	player_send(p, b, GP_HDRLEN + body);
+}
+
+static void
+bad_garbage(struct player *p)
+{
+	player_send(p, "GET / HTTP/1.0\r\n\r\n", 18);
+}
+
+static void
+bad_length(struct player *p)
+{
+	raw(p, UINT32_MAX, GP_OUTPUT, 1, 0);
+}
+
+static void
+bad_length_of_type(struct player *p)
+{
+	raw(p, 13, GP_STARTED, 1, 13);
+}
+
+static void
+bad_direction(struct player *p)
+{
+	raw(p, 0, GP_FORGET, 1, 0);
+}
+
+static void
+bad_no_exec(struct player *p)
+{
+	raw(p, 12, GP_STARTED, 0, 12);
+}
+
+static void
+bad_unknown_exec(struct player *p)
+{
+	player_output(p, 99, GP_STDOUT, 0, "x", 1);
+}
+
+static void
+bad_jump(struct player *p)
+{
+	player_output(p, 1, GP_STDOUT, 1, "x", 1);
+}
+
+static void
+bad_overlap(struct player *p)
+{
+	player_output(p, 1, GP_STDOUT, 0, "xyz", 3);
+	player_output(p, 1, GP_STDOUT, 1, "x", 1);
+}
+
+static void
+bad_stream(struct player *p)
+{
+	uint8_t	 b[GP_HDRLEN + 13] = { 13, 0, 0, 0, GP_OUTPUT, 0, 0, 0, 1 };
+
+	b[GP_HDRLEN] = 3;
+	player_send(p, b, sizeof(b));
+}
+
+/* Exec 2 has a client that does not read: no credit after a window. */
+static void
+bad_credit(struct player *p)
+{
+	static uint8_t	 data[GP_MAX_DATA];
+	uint64_t	 off;
+
+	for (off = 0; off < 2 * GP_WINDOW; off += sizeof(data))
+		player_output(p, 2, GP_STDOUT, off, data, sizeof(data));
+}
+
+static void
+bad_merged(struct player *p)
+{
+	player_output(p, 3, GP_STDERR, 0, "x", 1);
+}
+
+static void
+bad_exit_twice(struct player *p)
+{
+	player_exit(p, 1, 0, 0, 0);
+	player_exit(p, 1, 0, 0, 0);
+}
+
+static void
+bad_exit_length(struct player *p)
+{
+	player_output(p, 1, GP_STDOUT, 0, "x", 1);
+	player_exit(p, 1, 0, 2, 0);
+}
+
+static void
+bad_after_exit(struct player *p)
+{
+	player_exit(p, 1, 0, 0, 0);
+	player_output(p, 1, GP_STDOUT, 0, "x", 1);
+}
+
+static void
+bad_started_late(struct player *p)
+{
+	player_exit(p, 1, 0, 0, 0);
+	player_started(p, 1, 2);
+}
+
+static void
+bad_not_started(struct player *p)
+{
+	struct gp_not_started	 ns = { GP_NS_NOENT, 2 };
+
+	player_started(p, 1, 2);
+	SEND(p, not_started(B, 1, &ns));
+}
+
+static void
+bad_state(struct player *p)
+{
+	struct gp_state	 s;
+
+	player_output(p, 1, GP_STDOUT, 0, "xyz", 3);
+	memset(&s, 0, sizeof(s));
+	s.state = GP_ST_RUNNING;
+	s.out = 1;
+	s.out_len = 3;
+	SEND(p, state(B, 1, &s));
+}
+
+static void
+bad_state_huge(struct player *p)
+{
+	struct gp_state	 s;
+
+	memset(&s, 0, sizeof(s));
+	s.state = GP_ST_RUNNING;
+	s.out = s.out_len = UINT64_MAX - 10;
+	SEND(p, state(B, 1, &s));
+}
+
+static void
+bad_input_ack(struct player *p)
+{
+	struct gp_input_ack	 a = { .off = 1 };
+
+	SEND(p, input_ack(B, 4, &a));
+}
+
+static void
+bad_input_none(struct player *p)
+{
+	struct gp_input_ack	 a = { .off = 0 };
+
+	SEND(p, input_ack(B, 1, &a));
+}
+
+static void
+bad_bye(struct player *p)
+{
+	SEND(p, bye(B));
+}
+
+static void
+bad_pong(struct player *p)
+{
+	struct gp_ping	 m = { 1 };
+
+	SEND(p, pong(B, &m));
+}
+
+static void
+bad_hello_twice(struct player *p)
+{
+	struct gp_hello	 h;
+
+	memset(&h, 0, sizeof(h));
+	h.version = GP_VERSION;
+	h.release = "x";
+	SEND(p, hello(B, &h));
+}
+
+static void
+bad_states_late(struct player *p)
+{
+	struct gp_states_end	 e = { 0 };
+
+	SEND(p, states_end(B, &e));
+}
+
+static const struct {
+	const char	*name;
+	void		(*act)(struct player *);
+} lies[] = {
+	{ "garbage", bad_garbage },
+	{ "length", bad_length },
+	{ "length of its type", bad_length_of_type },
+	{ "direction", bad_direction },
+	{ "no exec", bad_no_exec },
+	{ "unknown exec", bad_unknown_exec },
+	{ "jump", bad_jump },
+	{ "overlap", bad_overlap },
+	{ "stream", bad_stream },
+	{ "credit", bad_credit },
+	{ "merged", bad_merged },
+	{ "exit twice", bad_exit_twice },
+	{ "exit length", bad_exit_length },
+	{ "output after exit", bad_after_exit },
+	{ "started after exit", bad_started_late },
+	{ "not started after started", bad_not_started },
+	{ "state behind the log", bad_state },
+	{ "state far ahead", bad_state_huge },
+	{ "input ack", bad_input_ack },
+	{ "input ack without input", bad_input_none },
+	{ "bye", bad_bye },
+	{ "pong", bad_pong },
+	{ "hello twice", bad_hello_twice },
+	{ "states late", bad_states_late },
+};
+
+/* An exec of the good guest, from start to end. */
+static void
+good_exec(struct rig *r, struct player *p, uint64_t k)
+{
+	struct gp_frame	 f;
+	struct buf	 out = { 0 };
+	uint64_t	 gaps;
+	uint32_t	 req;
+
+	start_exec(r, p->n, k, EXEC_ATTACH | EXEC_MERGE, 0);
+	req = r->req;
+	player_frame(p, GP_START, &f);
+	ATF_REQUIRE_EQ(k, f.k);
+	player_output(p, k, GP_STDOUT, 0, "fine", 4);
+	player_exit(p, k, 0, 4, 0);
+	read_stream(r, req, GP_STDOUT, &out, &gaps);
+	ATF_REQUIRE(out.len == 4 && memcmp(out.data, "fine", 4) == 0);
+	free(out.data);
+	while (from_store(r, MSG_ENDED)->u.ended.n != p->n)
+		;
+	forget_exec(r, p->n, k);
+	player_frame(p, GP_FORGET, &f);
+}
+
+static void
+unlisten(struct rig *r, uint64_t n)
+{
+	struct msg_listen	 m = { .n = n, .owner = OWNER };
+
+	say(r, MSG_UNLISTEN, 0, 0, &m);
+}
+
+ATF_TC_WITHOUT_HEAD(guest_lies);
+ATF_TC_BODY(guest_lies, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	struct gp_frame	 f;
+	struct got	*g;
+	size_t		 i;
+	uint64_t	 n;
+
+	rig_start(r);
+	good = boot(r, 1);
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		printf("%s\n", lies[i].name);
+		n = 100 + i;
+		p = boot(r, n);
+		start_exec(r, n, 1, 0, 0);
+		start_exec(r, n, 2, EXEC_ATTACH, 0);
+		start_exec(r, n, 3, EXEC_MERGE, 0);
+		start_exec(r, n, 4, EXEC_INPUT, 0);
+		do {
+			player_frame(p, GP_START, &f);
+		} while (f.k != 4);
+		lies[i].act(p);
+		g = from_store(r, MSG_GUEST_BROKE);
+		ATF_REQUIRE_EQ(n, g->u.gone.n);
+		printf("\t%s\n", g->u.gone.text);
+		ATF_REQUIRE(player_eof(p));
+		/* Nobody else may come in its place. */
+		ATF_REQUIRE(access(rig_path(r, "sock/%d/%d/s", OWNER, (int)n),
+		    F_OK) == -1);
+		good_exec(r, good, i + 1);
+		unlisten(r, n);
+		player_free(p);
+	}
+	player_free(good);
+	rig_end(r);
+}
+
+/* What is wrong before HELLO, or in the table that follows it. */
+ATF_TC_WITHOUT_HEAD(hello_lies);
+ATF_TC_BODY(hello_lies, tc)
+{
+	struct rig		*r = rig_new();
+	struct player		*p;
+	struct gp_states_end	 e;
+	struct gp_state		 s;
+	struct gp_hello		 h;
+	struct gp_frame		 f;
+	uint64_t		 n;
+	int			 i;
+
+	rig_start(r);
+	memset(&h, 0, sizeof(h));
+	h.version = GP_VERSION;
+	h.release = "x";
+	memset(&s, 0, sizeof(s));
+	s.state = GP_ST_ENDED;
+	for (n = 1; n <= 4; n++) {
+		listen_box(r, n, 0, 0);
+		p = player_new(r, n);
+		player_connect(p);
+		switch (n) {
+		case 1:
+			player_output(p, 1, GP_STDOUT, 0, "x", 1);
+			break;
+		case 2:
+			h.version = GP_VERSION + 1;
+			SEND(p, hello(B, &h));
+			h.version = GP_VERSION;
+			break;
+		case 3:
+			SEND(p, hello(B, &h));
+			player_frame(p, GP_WELCOME, &f);
+			e.count = 1;
+			SEND(p, states_end(B, &e));
+			break;
+		default:
+			SEND(p, hello(B, &h));
+			player_frame(p, GP_WELCOME, &f);
+			for (i = 1; i <= GP_MAX_EXECS + 1; i++)
+				SEND(p, state(B, i, &s));
+		}
+		ATF_REQUIRE_EQ(n, from_store(r, MSG_GUEST_BROKE)->u.gone.n);
+		ATF_REQUIRE(player_eof(p));
+		player_free(p);
+	}
+	rig_end(r);
+}
+
+/* A payload that connects in the guest's place. */
+ATF_TC_WITHOUT_HEAD(stranger);
+ATF_TC_BODY(stranger, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p;
+	pid_t		 pid;
+	int		 i, status;
+
+	rig_start(r);
+	p = boot(r, 1);
+	player_cut(p);
+	(void)from_store(r, MSG_GUEST_GONE);
+	fflush(NULL);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		for (i = 0; i < 40; i++) {
+			player_connect(p);
+			bad_hello_twice(p);
+			if (!player_eof(p))
+				_exit(1);
+			player_cut(p);
+		}
+		_exit(0);
+	}
+	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
+	ATF_REQUIRE_EQ(0, status);
+	none_store(r, MSG_GUEST_HELLO);
+	none_store(r, MSG_GUEST_BROKE);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	ATF_REQUIRE_EQ(getpid(), from_store(r, MSG_GUEST_HELLO)->u.hello.pid);
+	good_exec(r, p, 1);
+	/* The name goes with the need for it. */
+	ATF_REQUIRE(!rig_exists(r, "sock/1000/1/s"));
+	/* After a restart of ours the store says who it was. */
+	rig_kill(r);
+	player_cut(p);
+	rig_start(r);
+	listen_box(r, 1, p->boot, getpid() + 1);
+	player_connect(p);
+	bad_hello_twice(p);
+	ATF_REQUIRE(player_eof(p));
+	none_store(r, MSG_GUEST_HELLO);
+	player_free(p);
+	rig_end(r);
+}
+
+static int
+count_files(pid_t pid)
+{
+	struct dirent	*de;
+	char		 name[64];
+	DIR		*dir;
+	int		 n = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", (int)pid);
+	ATF_REQUIRE((dir = opendir(name)) != NULL);
+	while ((de = readdir(dir)) != NULL)
+		n++;
+	closedir(dir);
+	return (n);
+}
+
+/* Descriptors beside a frame never arrive. */
+ATF_TC_WITHOUT_HEAD(descriptors);
+ATF_TC_BODY(descriptors, tc)
+{
+	union {
+		struct cmsghdr	 hdr;
+		char		 buf[CMSG_SPACE(sizeof(int) * 16)];
+	}		 c;
+	struct rig	*r = rig_new();
+	struct player	*p;
+	struct gp_output o = { .stream = GP_STDOUT, .data =
+			    (const uint8_t *)"abc", .len = 3 };
+	struct gp_frame	 f;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+	uint8_t		 b[64];
+	int		 before, fds[16], i;
+
+	rig_start(r);
+	p = boot(r, 1);
+	start_exec(r, 1, 1, 0, 0);
+	player_frame(p, GP_START, &f);
+	rig_alive(r);
+	before = count_files(r->pid);
+	memset(&c, 0, sizeof(c));
+	memset(&mh, 0, sizeof(mh));
+	iov.iov_base = b;
+	iov.iov_len = gp_encode_output(b, sizeof(b), 1, &o);
+	mh.msg_iov = &iov;
+	mh.msg_iovlen = 1;
+	mh.msg_control = &c;
+	mh.msg_controllen = sizeof(c.buf);
+	c.hdr.cmsg_level = SOL_SOCKET;
+	c.hdr.cmsg_type = SCM_RIGHTS;
+	c.hdr.cmsg_len = CMSG_LEN(sizeof(fds));
+	for (i = 0; i < 16; i++)
+		fds[i] = 2;
+	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	ATF_REQUIRE_EQ((ssize_t)iov.iov_len, sendmsg(p->fd, &mh, 0));
+	player_exit(p, 1, 0, 3, 0);
+	ATF_REQUIRE_EQ(3, from_store(r, MSG_ENDED)->u.ended.length1);
+	ATF_REQUIRE_EQ(before, count_files(r->pid));
+	player_free(p);
+	rig_end(r);
+}
+
+/* One that floods, and one that does not read: others are served. */
+ATF_TC_WITHOUT_HEAD(flood);
+ATF_TC_BODY(flood, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *loud, *deaf;
+	struct msg_start m;
+	char		*big;
+	pid_t		 pid;
+	int		 i, status;
+
+	rig_start(r);
+	good = boot(r, 1);
+	loud = boot(r, 2);
+	deaf = boot(r, 3);
+	fflush(NULL);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		struct gp_background	 bg = { 1, 1 };
+
+		for (;;)
+			SEND(loud, background(B, 1, &bg));
+	}
+	/* It has execs of ours, but far too many to be queued at once. */
+	ATF_REQUIRE((big = malloc(120001)) != NULL);
+	memset(big, 'x', 120000);
+	big[120000] = '\0';
+	memset(&m, 0, sizeof(m));
+	strv_add(&m.argv, big);
+	m.dir = big + 120000;
+	m.n = 3;
+	for (m.k = 1; m.k <= 60; m.k++) {
+		snprintf(m.exec, sizeof(m.exec), "deaf.%d", (int)m.k);
+		say(r, MSG_START, 0, 0, &m);
+	}
+	for (i = 1; i <= 50; i++)
+		good_exec(r, good, i);
+	none_store(r, MSG_GUEST_BROKE);
+	/* Then it does, and all come, in their order. */
+	for (i = 1; i <= 60; i++) {
+		struct gp_frame	 f;
+
+		player_frame(deaf, GP_START, &f);
+		ATF_REQUIRE_EQ((uint64_t)i, f.k);
+	}
+	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
+	strv_clear(&m.argv);
+	free(big);
+	player_free(good);
+	player_free(loud);
+	player_free(deaf);
+	rig_end(r);
+}
+
+/* Frames with bytes turned at random: whatever they mean, we live. */
+ATF_TC_WITHOUT_HEAD(random_bytes);
+ATF_TC_BODY(random_bytes, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	struct gp_output o = { .stream = GP_STDOUT, .data =
+			    (const uint8_t *)"hello", .len = 5 };
+	struct gp_started st = { .pid = 3 };
+	struct gp_state	 s = { .state = GP_ST_RUNNING };
+	struct gp_input_ack a = { .off = 0 };
+	struct gp_exit	 e = { .kind = GP_EXITED, .out_len = 5 };
+	struct gp_frame	 f;
+	uint8_t		 b[1024];
+	uint32_t	 seed = 1;
+	size_t		 len;
+	int		 i, j;
+
+	rig_start(r);
+	good = boot(r, 1);
+	for (i = 0; i < 300; i++) {
+		p = boot(r, 2);
+		start_exec(r, 2, 1, EXEC_INPUT, 0);
+		player_frame(p, GP_START, &f);
+		len = gp_encode_started(b, sizeof(b), 1, &st);
+		len += gp_encode_output(b + len, sizeof(b) - len, 1, &o);
+		len += gp_encode_input_ack(b + len, sizeof(b) - len, 1, &a);
+		len += gp_encode_state(b + len, sizeof(b) - len, 1, &s);
+		len += gp_encode_exit(b + len, sizeof(b) - len, 1, &e);
+		for (j = 0; j <= i % 4; j++) {
+			seed = seed * 1664525 + 1013904223;
+			b[(seed >> 8) % len] ^= 1 << (seed >> 28) % 8;
+		}
+		player_send(p, b, len);
+		shutdown(p->fd, SHUT_WR);
+		ATF_REQUIRE(player_eof(p));
+		unlisten(r, 2);
+		ref_exec(r, MSG_LOG_REMOVE, 2, 0, 0, 0);
+		player_free(p);
+		if (i % 50 == 49)
+			good_exec(r, good, i);
+	}
+	player_free(good);
+	rig_end(r);
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, guest_lies);
+	ATF_TP_ADD_TC(tp, hello_lies);
+	ATF_TP_ADD_TC(tp, stranger);
+	ATF_TP_ADD_TC(tp, descriptors);
+	ATF_TP_ADD_TC(tp, flood);
+	ATF_TP_ADD_TC(tp, random_bytes);
+	return (atf_no_error());
+}
