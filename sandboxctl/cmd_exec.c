@@ -80,9 +80,12 @@ static int
 attached_out(void *arg, int stream, const void *data, size_t len)
 {
 	struct attached	*at = arg;
+	int		 fd = STDOUT_FILENO;
 
-	if (at->error == 0 && attached_write(at, stream == 2 ?
-	    STDERR_FILENO : STDOUT_FILENO, data, len) == 0)
+	/* One stream that was asked for alone is what is to be read. */
+	if (stream == 2 && at->ctl->stream == 0)
+		fd = STDERR_FILENO;
+	if (at->error == 0 && attached_write(at, fd, data, len) == 0)
 		return (0);
 	if (at->ctl->cmd->run == cmd_logs)
 		return (-1);
