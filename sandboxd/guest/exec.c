@@ -398,9 +398,14 @@ exec_reaper_ended(struct exec *e, int status)
 	if (e->state == EX_FAILED || e->sh == NULL)
 		return;
 	stage = e->sh->stage;
-	if (WIFEXITED(status) || stage == SH_EMPTY)
+	if (WIFEXITED(status) || stage == SH_EMPTY) {
 		e->gone = 1;
-	else if (stage < SH_FAILED &&
+		/* It ends after it has told all; if not, end all the same. */
+		if (stage < SH_ENDED && stage != SH_FAILED && !e->done) {
+			exec_done(e, 0);
+			e->kind = GP_LOST;
+		}
+	} else if (stage < SH_FAILED &&
 	    __sync_bool_compare_and_swap(&e->sh->pid, 0, -1)) {
 		exec_retry(e);
 		return;

@@ -225,7 +225,8 @@ reaper_start(struct shared *sh)
 	if (pid == -1) {
 		sh->where = AT_FORK;
 		sh->error = errno;
-	}
+	} else	/* killed before it could say so itself */
+		(void)!__sync_bool_compare_and_swap(&sh->pid, 0, pid);
 }
 
 static __attribute__((__noreturn__)) void
