@@ -24,7 +24,7 @@
 #define CLIENT_MESSAGE_WAIT	10	/* s for a whole message, or HELLO */
 #define CLIENT_READ_WAIT	30	/* s in which it takes no answer */
 #define CLIENT_OUT_STOP		(256 * 1024)	/* no requests beyond it */
-#define CLIENT_OUT_MAX		(4 * 1024 * 1024) /* the end of the client */
+#define CLIENT_OUT_MAX		(8 * 1024 * 1024) /* the end of the client */
 #define CLIENT_CREDITS		16	/* CREDITs ahead of the EVENTs */
 #define FRONTEND_STOP_WAIT	3	/* s for the last answers */
 

@@ -273,7 +273,7 @@ ROOT_TEST(never_reads)
 	}
 	snprintf(e.type, sizeof(e.type), "x");
 	/* Twice what the bound allows. */
-	for (i = 0; i < 1700; i++)
+	for (i = 0; i < 3400; i++)
 		fe_send(&fe.store, PROTO_EVENT, c.session, 2, -1, &e);
 	msg_clear(&e, proto_def(PROTO_EVENT));
 	cl_gone(&c);
