@@ -240,7 +240,7 @@ store_open(void)
 	static enum event_type	 type = EV_DAEMON_STARTED;
 	struct sandbox		*sb;
 
-	if (eventdb_open(&st.db, "/.") == -1)
+	if (eventdb_open(&st.db, st.home) == -1)
 		fatalx("event log: %s", st.db.why);
 	if (eventlog_open(&st.log, &st.db) == -1)
 		fatalx("event log: %s", st.db.why);
@@ -294,6 +294,23 @@ store_exit(void)
 	_exit(0);
 }
 
+/* Serves the parent at fd, and through it the others, until it says stop. */
+__attribute__((__noreturn__)) void
+store_run(int fd, const char *home)
+{
+	event_priority_init(3);
+	RB_INIT(&st.sessions);
+	TAILQ_INIT(&st.forbroker);
+	TAILQ_INIT(&st.forrunner);
+	st.home = home;
+	evtimer_set(&st.turn, store_batch, NULL);
+	event_priority_set(&st.turn, 2);
+	chan_init(&st.parent, fd, "parent", store_dispatch_parent);
+	proc_log(&st.parent);
+	event_dispatch();
+	store_exit();
+}
+
 __attribute__((__noreturn__)) void
 store(int debug, int verbose)
 {
@@ -306,16 +323,7 @@ store(int debug, int verbose)
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 	event_init();
-	event_priority_init(3);
 	proc_signals(store_sig);
 	sandbox_store();
-	RB_INIT(&st.sessions);
-	TAILQ_INIT(&st.forbroker);
-	TAILQ_INIT(&st.forrunner);
-	evtimer_set(&st.turn, store_batch, NULL);
-	event_priority_set(&st.turn, 2);
-	chan_init(&st.parent, PROC_PIPE_FD, "parent", store_dispatch_parent);
-	proc_log(&st.parent);
-	event_dispatch();
-	store_exit();
+	store_run(PROC_PIPE_FD, "/.");
 }

@@ -90,6 +90,7 @@ TAILQ_HEAD(op_queue, op);
 TAILQ_HEAD(exec_queue, exec);
 
 struct store {
+	const char		*home;		/* of the database */
 	struct eventdb		 db;
 	struct eventlog		 log;
 	struct batch		 batch;
@@ -129,6 +130,7 @@ RB_PROTOTYPE(session_tree, session, entry, session_cmp)
 
 /* store.c */
 void		 store_go(void);
+__attribute__((__noreturn__)) void	store_run(int, const char *);
 __attribute__((__noreturn__)) void	store_exit(void);
 uint64_t	 store_now(void);
 uint64_t	 store_op(void);
