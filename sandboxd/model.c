@@ -300,7 +300,9 @@ model_unadd_exec(void *arg)
 {
 	struct added	*a = arg;
 
-	model_drop_exec(a->m, a->ex);
+	a->ex->sb->nexecs--;
+	a->m->nlive--;
+	model_drop_exec(a->ex);
 	free(a);
 }
 
@@ -320,11 +322,9 @@ model_add_exec(struct batch *b, struct model *m, struct exec *ex)
 }
 
 void
-model_drop_exec(struct model *m, struct exec *ex)
+model_drop_exec(struct exec *ex)
 {
 	RB_REMOVE(exec_tree, &ex->sb->execs, ex);
-	ex->sb->nexecs--;
-	m->nlive--;
 	model_exec_free(ex);
 }
 
@@ -428,8 +428,12 @@ model_del_start(struct batch *b, struct exec *ex)
 }
 
 int
-model_end_exec(struct batch *b, struct exec *ex)
+model_end_exec(struct batch *b, struct model *m, struct exec *ex)
 {
+	batch_keep(b, &ex->sb->nexecs, sizeof(ex->sb->nexecs));
+	batch_keep(b, &m->nlive, sizeof(m->nlive));
+	ex->sb->nexecs--;
+	m->nlive--;
 	if (del_row(b, 'L', ex) == BATCH_FAIL ||
 	    del_row(b, 'P', ex) == BATCH_FAIL)
 		return (BATCH_FAIL);

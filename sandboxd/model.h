@@ -183,10 +183,10 @@ void		 model_add_exec(struct batch *, struct model *, struct exec *);
 int		 model_put_exec(struct batch *, const struct exec_row *);
 int		 model_put_start(struct batch *, struct exec *);
 int		 model_del_start(struct batch *, struct exec *);
-int		 model_end_exec(struct batch *, struct exec *);
+int		 model_end_exec(struct batch *, struct model *, struct exec *);
 
 /* After the commit: the end takes it out of memory. */
-void		 model_drop_exec(struct model *, struct exec *);
+void		 model_drop_exec(struct exec *);
 void		 model_drop_conf(struct sandbox *);
 struct sandbox	*sandbox_new(void);
 void		 sandbox_free(struct sandbox *);

@@ -305,7 +305,7 @@ exec_over(void *arg)
 		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
 	}
 	wait_exec(ex);
-	model_drop_exec(&st.model, ex);
+	model_drop_exec(ex);
 	exec_admit();
 }
 
@@ -329,7 +329,7 @@ exec_end_one(struct batch *b, struct exec *ex, const struct exec_row *v)
 	r->dropped2 = v->dropped2;
 	r->background = v->background;
 	if (exec_event_end(b, ex) != BATCH_OK ||
-	    model_end_exec(b, ex) != BATCH_OK)
+	    model_end_exec(b, &st.model, ex) != BATCH_OK)
 		return (BATCH_FAIL);
 	batch_after(b, exec_over, ex);
 	return (BATCH_OK);
