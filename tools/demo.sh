@@ -89,7 +89,7 @@ say "the daemon: sandboxd -d -f sandboxd.conf &"
 sandboxd/sandboxd -d -f "$scratch/sandboxd.conf" </dev/null >"$log" 2>&1 &
 daemon=$!
 n=600
-until "$ctl" -s "$sock" ping >/dev/null 2>&1; do
+until "$ctl" -s "$sock" status 2>/dev/null | grep -q '^engine  *[0-9]'; do
 	n=$((n - 1))
 	if [ "$n" -eq 0 ] || ! kill -0 "$daemon" 2>/dev/null; then
 		echo "the daemon does not answer; its log:" >&2

@@ -12,6 +12,7 @@ cd "$work"
 . "$SBX_SCRATCH/tests/lib/sandboxd.subr"
 trap 'status=$?; daemon_cleanup; exit $status' EXIT
 daemon_start "limits { sandboxes 10 execs 1000 log 1M }"
+await daemon_engine_is_up
 "$CTL" image base >/dev/null
 "$SBX_SCRATCH/tests/bench/h_bench" "$SOCK" "$ENGINE" "$BIN/sandboxctl" \
     "$work" "${BENCH_N:-300}"
