@@ -169,6 +169,7 @@ struct reader {
 	uint64_t	 off;		/* next byte for the pipe */
 	uint64_t	 end;		/* where it ends; UINT64_MAX: follows */
 	int		 wfd;		/* pipe's write end, -1: none now */
+	int		 large;		/* the pipe was made larger */
 	int		 blocked;	/* waits until the pipe has room */
 	int		 partfd;	/* part that is being read, -1 */
 	uint64_t	 partstart;
@@ -182,6 +183,7 @@ struct input {
 	uint64_t	 session;	/* 0: no client */
 	uint32_t	 req;
 	int		 rfd;		/* pipe's read end, -1 */
+	int		 large;		/* the pipe was made larger */
 	struct event	 ev;
 	int		 known;		/* base is what the guest says */
 	int		 synced;	/* and so is sent, on this connection */
@@ -284,6 +286,8 @@ void		 quota_ended(uint64_t);
 void		 quota_remove(uint32_t, uint64_t, uint64_t);
 
 /* runner_reader.c */
+int		 pipe_grow(int);	/* 1 if it was; pipe_grown() ends it */
+void		 pipe_grown(int);
 void		 reader_new(struct slog *, const char *, uint64_t, uint32_t,
 		    uint64_t, uint64_t, int);
 void		 reader_wake(struct slog *);

@@ -18,6 +18,7 @@
 #include "log.h"
 #include "runner.h"
 
+#define INPUT_MANY	(32 * 1024)	/* in one read: more will come */
 #define INPUT_TELL	(GP_WINDOW / 4)	/* taken bytes worth a message */
 
 static TAILQ_HEAD(, input) inputs = TAILQ_HEAD_INITIALIZER(inputs);
@@ -45,6 +46,8 @@ input_close_pipe(struct input *in)
 	event_del(&in->ev);
 	close(in->rfd);
 	in->rfd = -1;
+	pipe_grown(in->large);
+	in->large = 0;
 }
 
 void
@@ -113,6 +116,8 @@ input_read(int fd, short event, void *arg)
 		return;
 	}
 	in->len += n;
+	if (n >= INPUT_MANY && !in->large)
+		in->large = pipe_grow(fd);
 	if (in->finished && input_read_off(in) > in->total) {
 		log_debug("exec %s: input goes on behind its end",
 		    in->exec->name);

@@ -20,10 +20,30 @@
 
 #define READER_STEP	(64 * 1024)
 #define READER_TURN	(1024 * 1024)	/* for one reader in a turn */
+#define PIPE_LARGE	(256 * 1024)	/* with as many of them the user's */
+#define PIPE_LARGE_MAX	64		/* share of pipes is far from used up */
 
 static struct readers	 all = TAILQ_HEAD_INITIALIZER(all);
+static int		 nlarge;
 
 static void	 reader_run(struct reader *);
+
+/* Many bytes pass through few pipes: they may have room for a window. */
+int
+pipe_grow(int fd)
+{
+	if (nlarge >= PIPE_LARGE_MAX ||
+	    fcntl(fd, F_SETPIPE_SZ, PIPE_LARGE) == -1)
+		return (0);
+	nlarge++;
+	return (1);
+}
+
+void
+pipe_grown(int large)
+{
+	nlarge -= large;
+}
 
 static void
 reader_writable(int fd, short event, void *arg)
@@ -54,6 +74,8 @@ reader_close_pipe(struct reader *r)
 	event_del(&r->wev);
 	close(r->wfd);
 	r->wfd = -1;
+	pipe_grown(r->large);
+	r->large = 0;
 	r->blocked = 0;
 }
 
@@ -209,6 +231,8 @@ reader_wrote(struct reader *r, ssize_t n)
 	}
 	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 		r->blocked = 1;
+		if (!r->large)
+			r->large = pipe_grow(r->wfd);
 		event_add(&r->wev, NULL);
 		return (0);
 	}

@@ -125,10 +125,11 @@ ATF_TC_BODY(lost_tail, tc)
 	rig_start(r);
 	p = boot(r, 1);
 	start_exec(r, 1, 1, 0, 0);
+	player_frame(p, GP_START, &f);
 	player_output(p, 1, GP_STDOUT, 0, data, 500);
-	rig_alive(r);
-	while (!rig_exists(r, "log/1000/1/1.1"))
-		usleep(1000);
+	/* A reader has it: so has the log. */
+	(void)read_exec(r, MSG_READ, 1, 1, 1 << GP_STDOUT, 0, 0, NULL);
+	(void)from_frontend(r, PROTO_STREAM);
 	rig_kill(r);
 	ATF_REQUIRE_EQ(0, truncate(rig_path(r, "log/%d/1/1.1", OWNER), 300));
 	player_cut(p);
