@@ -48,7 +48,7 @@ away_at_start_body()
 {
 	engine_dir
 	daemon_start
-	atf_check -o match:STATE "$CTL" list
+	atf_check "$CTL" list
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" create
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" image base
 	engine start

@@ -153,7 +153,7 @@ followers_body()
 	atf_check -o inline:"last\n" cat e1
 	# After the end the same is read again, by pipe as well.
 	atf_check -o file:want -e ignore "$CTL" logs -o stdout "$e"
-	atf_check -e inline:"last\n" "$CTL" logs -o stderr "$e"
+	atf_check -o inline:"last\n" "$CTL" logs -o stderr "$e"
 	daemon_stop
 }
 followers_cleanup()
