@@ -111,7 +111,7 @@ struct store {
 	u_int			 nprocs;
 	struct msg_engine	 engine;
 	int			 going;		/* GO has come */
-	int			 stopping;
+	int			 engine_known;	/* something was heard */
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
 	uint64_t		 op;		/* newest operation's number */
@@ -171,6 +171,7 @@ void		 wait_exec(struct exec *);
 
 /* store_frontend.c */
 void		 store_dispatch_frontend(int, short, void *);
+void		 request_unpark(void);
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,
 		    uint64_t *);

@@ -44,18 +44,16 @@ broker_recv_engine(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	(void)f;
 	st.engine = *m;
-	if (!m->up) {
-		if (was)
-			log_warnx("the Engine is away: %s", m->text);
-		return (0);
-	}
-	if (!was) {
+	if (!m->up && was)
+		log_warnx("the Engine is away: %s", m->text);
+	else if (m->up && !was) {
 		log_info("Engine %s, API %s", m->version, m->api);
 		if (!m->live_restore)
 			log_warnx("the Engine has no live-restore: sandboxes "
 			    "end when it is restarted");
 		reconcile_engine();
 	}
+	request_unpark();
 	return (0);
 }
 

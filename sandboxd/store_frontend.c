@@ -99,10 +99,66 @@ request_root(const struct asker *a)
 	return (-1);
 }
 
+/* Requests that came before anything was heard of the Engine. */
+struct parked {
+	TAILQ_ENTRY(parked)	 entry;
+	int			(*recv)(struct chan *, struct frame *, void *);
+	struct frame		 f;
+	const struct msg_def	*def;
+	void			*msg;
+};
+
+static TAILQ_HEAD(, parked)	 parked = TAILQ_HEAD_INITIALIZER(parked);
+
+/*
+ * A daemon that has just started does not say that the Engine is away before
+ * it knows.  Returns 1 if the request waits for that.
+ */
+static int
+request_park(int (*recv)(struct chan *, struct frame *, void *),
+    const struct frame *f, void *msg)
+{
+	struct parked	*p;
+
+	if (st.engine_known)
+		return (0);
+	if ((p = calloc(1, sizeof(*p))) == NULL)
+		fatal("%s", __func__);
+	p->recv = recv;
+	p->f.type = f->type;
+	p->f.session = f->session;
+	p->f.req = f->req;
+	p->f.fd = -1;
+	p->def = proto_def(f->type);
+	if ((p->msg = malloc(p->def->size)) == NULL)
+		fatal("%s", __func__);
+	memcpy(p->msg, msg, p->def->size);
+	memset(msg, 0, p->def->size);
+	TAILQ_INSERT_TAIL(&parked, p, entry);
+	return (1);
+}
+
+void
+request_unpark(void)
+{
+	struct parked	*p;
+
+	st.engine_known = 1;
+	while ((p = TAILQ_FIRST(&parked)) != NULL) {
+		TAILQ_REMOVE(&parked, p, entry);
+		/* Who has hung up meanwhile does not want it any more. */
+		if (session_find(p->f.session) != NULL)
+			p->recv(&st.frontend, &p->f, p->msg);
+		msg_clear(p->msg, p->def);
+		free(p->msg);
+		free(p);
+	}
+}
+
 static int
 request_engine(const struct asker *a)
 {
-	if (st.engine.up && !st.stopping)
+	if (st.engine.up)
 		return (0);
 	answer_error(a, CODE_UNAVAILABLE, NULL, "the Engine is away%s%s",
 	    st.engine.text[0] != '\0' ? ": " : "", st.engine.text);
@@ -439,9 +495,9 @@ frontend_recv_create(struct chan *ch, struct frame *f, void *msg)
 	struct asker	 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1)
-		return (0);
-	if (request_engine(&a) == -1)
+	if (request_begin(&a, f, msg) == -1 ||
+	    request_park(frontend_recv_create, f, msg) ||
+	    request_engine(&a) == -1)
 		return (0);
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
@@ -623,13 +679,14 @@ done_order(void *arg, int result)
 }
 
 static int
-frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb)
+frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
+    int (*recv)(struct chan *, struct frame *, void *))
 {
 	struct sandbox	*sb;
 	struct order	*q;
 	struct asker	 a;
 
-	if (request_begin(&a, f, m) == -1 ||
+	if (request_begin(&a, f, m) == -1 || request_park(recv, f, m) ||
 	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
 		return (0);
 	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
@@ -649,21 +706,24 @@ static int
 frontend_recv_stop(struct chan *ch, struct frame *f, void *msg)
 {
 	(void)ch;
-	return (frontend_order(f, msg, VERB_STOP));
+	return (frontend_order(f, msg, VERB_STOP,
+	    frontend_recv_stop));
 }
 
 static int
 frontend_recv_resume(struct chan *ch, struct frame *f, void *msg)
 {
 	(void)ch;
-	return (frontend_order(f, msg, VERB_RESUME));
+	return (frontend_order(f, msg, VERB_RESUME,
+	    frontend_recv_resume));
 }
 
 static int
 frontend_recv_delete(struct chan *ch, struct frame *f, void *msg)
 {
 	(void)ch;
-	return (frontend_order(f, msg, VERB_DELETE));
+	return (frontend_order(f, msg, VERB_DELETE,
+	    frontend_recv_delete));
 }
 
 static int
@@ -675,6 +735,7 @@ frontend_recv_image_import(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 || request_root(&a) == -1 ||
+	    request_park(frontend_recv_image_import, f, msg) ||
 	    request_engine(&a) == -1)
 		return (0);
 	memset(&im, 0, sizeof(im));

@@ -178,13 +178,17 @@ ATF_TC_BODY(engine_away, tc)
 {
 	struct proto_create	 m;
 	struct got		 g;
+	uint32_t		 req;
 
 	ring_make();
 	ring_start();
 	memset(&m, 0, sizeof(m));
 	m.workdir = strdup("");
-	ring_refused(ring_ask(USER_SESSION, PROTO_CREATE, &m),
-	    CODE_UNAVAILABLE);
+	/* It is not said to be away before that is known. */
+	req = ring_ask(USER_SESSION, PROTO_CREATE, &m);
+	ring_quiet(&ring.frontend);
+	ring_engine(0);
+	ring_refused(req, CODE_UNAVAILABLE);
 	ring_engine(1);
 	ring_ready(USER_SESSION, "web");
 	ring_engine(0);
