@@ -16,12 +16,15 @@ cycles()
 	done
 }
 
-# Descriptors of each child, by number.
+# Descriptors of each child, by number.  The broker keeps connections to the
+# Engine for the next calls, as many as it had at a time: some, not more.
 fds()
 {
-	for c in frontend store broker runner; do
+	for c in frontend store runner; do
 		echo "$c $(ls "/proc/$(daemon_child $c)/fd" | wc -l)"
 	done
+	[ "$(ls "/proc/$(daemon_child broker)/fd" | wc -l)" -lt 32 ] ||
+		echo "broker has too many"
 }
 
 settled()
