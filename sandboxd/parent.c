@@ -160,12 +160,13 @@ set_go(void)
 		parent_send(r, MSG_GO, 0, 0, 0, -1, NULL);
 	send_procs();
 	env.state = SET_RUNNING;
-	log_info(was_running ? "running again" : "running");
 	if (!was_running) {
 		was_running = 1;
 		parent_started();
+		log_info("running");
 		workdir_resume();
-	}
+	} else
+		log_info("running again");
 }
 
 static int

@@ -1,0 +1,155 @@
+# The configuration: what is read, what is refused, and what prints back.
+
+umask 022
+D=$SBX_BIN/sandboxd
+
+take()
+{
+	cp "$(atf_get_srcdir)/$1" . || atf_fail "no file $1"
+}
+
+atf_test_case defaults
+defaults_head()
+{
+	atf_set descr "an empty file is valid and prints all defaults"
+}
+defaults_body()
+{
+	: >empty.conf
+	take defaults.out
+	atf_check -o file:defaults.out -e inline:"configuration OK\n" \
+	    "$D" -nv -f empty.conf
+	atf_check -e inline:"configuration OK\n" "$D" -n -f empty.conf
+}
+
+atf_test_case roundtrip
+roundtrip_head()
+{
+	atf_set descr "what is printed parses again to the same"
+}
+roundtrip_body()
+{
+	take full.conf
+	take full.out
+	atf_check -o file:full.out -e ignore "$D" -nv -f full.conf
+	atf_check -o save:first.conf -e ignore "$D" -nv -f full.conf
+	atf_check -o file:full.out -e ignore "$D" -nv -f first.conf
+}
+
+atf_test_case errors
+errors_head()
+{
+	atf_set descr "all errors are told in one run, each by its line"
+}
+errors_body()
+{
+	take bad.conf
+	take bad.err
+	atf_check -s exit:1 -e file:bad.err "$D" -n -f bad.conf
+}
+
+atf_test_case include
+include_head()
+{
+	atf_set descr "an included file is told by its own name"
+}
+include_body()
+{
+	cat >one.conf <<-EOT
+		include "$PWD/two.conf"
+		include "$PWD/two.conf"
+		state "/a"
+	EOT
+	printf 'img = "x y:z"\ndefaults { image $img }' >two.conf
+	atf_check -s exit:1 -e inline:"$PWD/two.conf:2: already set at\
+ $PWD/two.conf:2\n" "$D" -n -f one.conf
+	sed -i 1d one.conf
+	atf_check -o match:'image "x y:z"' -o match:'^state "/a"$' -e ignore \
+	    "$D" -nv -f one.conf
+	echo "include \"$PWD/loop.conf\"" >loop.conf
+	atf_check -s exit:1 -e match:"loop.conf:1: .*too deep" \
+	    "$D" -n -f loop.conf
+}
+
+atf_test_case owner
+owner_head()
+{
+	atf_set descr "a file that others can change is refused"
+}
+owner_body()
+{
+	: >a.conf
+	chmod 664 a.conf
+	atf_check -s exit:1 -e match:"a.conf: mode 0664: writable by others" \
+	    "$D" -n -f a.conf
+	chmod 602 a.conf
+	atf_check -s exit:1 -e match:"a.conf: mode 0602" "$D" -n -f a.conf
+	chmod 644 a.conf
+	chown 54321 a.conf
+	atf_check -s exit:1 -e match:"a.conf: owned by uid 54321" \
+	    "$D" -n -f a.conf
+	chown 0 a.conf
+	atf_check -e ignore "$D" -n -f a.conf
+	: >b.conf
+	chmod 666 b.conf
+	echo "include \"$PWD/b.conf\"" >a.conf
+	atf_check -s exit:1 -e match:"a.conf:1: .*b.conf: mode 0666" \
+	    "$D" -n -f a.conf
+	atf_check -s exit:1 -e match:"regular file" "$D" -n -f .
+	atf_check -s exit:1 -e match:"none: No such file" "$D" -n -f none
+	printf 'state "/a\0b"\n' >a.conf
+	atf_check -s exit:1 -e match:"NUL" "$D" -n -f a.conf
+}
+
+atf_test_case uids
+uids_head()
+{
+	atf_set descr "a range that meets users of the host is refused"
+}
+uids_body()
+{
+	echo "uid 60000 to 70000" >a.conf
+	atf_check -s exit:1 -e match:"^a.conf:1: uid 60000 to 70000: " \
+	    "$D" -n -f a.conf
+}
+
+atf_test_case limits
+limits_head()
+{
+	atf_set descr "a default may not be above the limit"
+}
+limits_body()
+{
+	printf 'limits { memory 1G }\n' >a.conf
+	atf_check -s exit:1 -e inline:"a.conf:1: memory: default above the\
+ limit\n" "$D" -n -f a.conf
+	printf 'limits { log 1G }\n' >a.conf
+	atf_check -s exit:1 -e inline:"a.conf:1: log: more per exec than per\
+ sandbox\n" "$D" -n -f a.conf
+}
+
+atf_test_case usage
+usage_head()
+{
+	atf_set descr "wrong arguments are refused"
+}
+usage_body()
+{
+	atf_check -s exit:1 -e match:"usage: sandboxd" "$D" -x
+	atf_check -s exit:1 -e match:"usage: sandboxd" "$D" more
+	# A child's arguments do not make one.
+	atf_check -s exit:1 -e match:"not started by sandboxd|recv" \
+	    "$D" store 1 0
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case defaults
+	atf_add_test_case roundtrip
+	atf_add_test_case errors
+	atf_add_test_case include
+	atf_add_test_case owner
+	atf_add_test_case uids
+	atf_add_test_case limits
+	atf_add_test_case usage
+}

@@ -1,0 +1,85 @@
+# The configuration of a running daemon.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+
+atf_test_case reload cleanup
+reload_head()
+{
+	atf_set descr "a valid file takes the place of the old one"
+}
+reload_body()
+{
+	daemon_start 'policy { image deny "sandbox-base" }'
+	atf_check -o ignore "$CTL" image base
+	atf_check -s not-exit:0 -e match:"policy_denied" "$CTL" create -i a
+	daemon_conf
+	atf_check -o ignore "$CTL" reload
+	atf_check -o ignore "$CTL" create -i a
+	# By the signal as well.
+	daemon_conf 'policy { image deny "sandbox-base" }'
+	kill -HUP "$(daemon_pid)"
+	await '! "$CTL" run true 2>err && grep -q policy_denied err'
+	atf_check -o ignore "$CTL" delete a
+	daemon_stop
+}
+reload_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case invalid cleanup
+invalid_head()
+{
+	atf_set descr "an invalid file is told by its lines and changes nothing"
+}
+invalid_body()
+{
+	daemon_start
+	daemon_conf 'defaults { memory lots }
+		nonsense here'
+	atf_check -s not-exit:0 -e match:"invalid configuration" \
+	    -e match:"sandboxd.conf:5: invalid memory: lots" \
+	    -e match:"sandboxd.conf:6: syntax error" "$CTL" reload
+	kill -HUP "$(daemon_pid)"
+	await 'log_has "kept as it was"'
+	atf_check -o ignore "$CTL" ping
+	daemon_conf
+	sed "s,^socket .*,socket \"$D/other\"," "$CONF" >c && cat c >"$CONF"
+	atf_check -s not-exit:0 \
+	    -e match:"socket: changes only with a restart" "$CTL" reload
+	atf_check -o ignore "$CTL" ping
+	daemon_conf
+	atf_check -o ignore "$CTL" reload
+	daemon_stop
+}
+invalid_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case others cleanup
+others_head()
+{
+	atf_set descr "only root may have the file read again"
+}
+others_body()
+{
+	daemon_start
+	new_uid
+	! as_user $NEW_UID "$CTL" reload 2>err ||
+	    atf_fail "a user has reloaded it"
+	atf_check -o match:"permission_denied" cat err
+	! log_has "configuration reloaded" || atf_fail "it was read again"
+	daemon_stop
+}
+others_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case reload
+	atf_add_test_case invalid
+	atf_add_test_case others
+}
