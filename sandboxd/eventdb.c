@@ -14,6 +14,7 @@
  * log, and never ahead of it.
  */
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 
 #include <dirent.h>
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "eventdb.h"
@@ -35,10 +37,11 @@
 #define MARK_LEN	64
 #define BALLAST_FILE	"ballast"
 #define BALLAST_LEN	(16 * 1024 * 1024)
+#define BALLAST_WAIT	10	/* s between attempts to have it again */
 #define CACHE_LEN	(8 * 1024 * 1024)
 #define LOG_MAX		(4 * 1024 * 1024)
 #define LOG_BUFFER	(256 * 1024)
-#define CHECKPOINT_KB	8192
+#define CHECKPOINT_LEN	(8 * 1024 * 1024)	/* of log between two */
 #define FILE_MODE	0600
 
 static const char *const eventdb_file[EDB_NTABLES] = {
@@ -396,10 +399,12 @@ eventdb_open(struct eventdb *e, const char *home)
 	if (eventdb_survey(e, &fresh) == -1)
 		return (-1);
 	if (eventdb_recover(e) == -1) {
-		if (!eventdb_nospace(e) || e->why[0] == '\0' ||
-		    !eventdb_exists(e, BALLAST_FILE))
+		if (!eventdb_exists(e, BALLAST_FILE))
 			return (-1);
-		/* A full disk stops recovery too: this is its reserve. */
+		/*
+		 * A full disk stops recovery too, and shows as any error:
+		 * this is the reserve for it.
+		 */
 		eventdb_shut(e);
 		eventdb_ballast_release(e);
 		e->why[0] = '\0';
@@ -419,6 +424,9 @@ eventdb_open(struct eventdb *e, const char *home)
 			return (eventdb_fail(e, errno, MARK_FILE));
 	}
 	eventdb_ballast_fill(e);
+	/* After this a kill finds little to recover. */
+	if (eventdb_checkpoint(e, 1) == -1)
+		return (-1);
 	e->why[0] = '\0';
 	return (0);
 }
@@ -610,6 +618,7 @@ eventdb_mark(struct eventdb *e, uint64_t count, const uint8_t *hash)
 		return (-1);
 	e->mark_count = count;
 	memmove(e->mark_hash, hash, sizeof(e->mark_hash));
+	e->mark_end = (uint64_t)m.file * LOG_MAX + m.offset;
 	return (0);
 }
 
@@ -619,13 +628,15 @@ eventdb_checkpoint(struct eventdb *e, int force)
 {
 	int	 ret;
 
+	if (!force && e->mark_end - e->checkpoint_end < CHECKPOINT_LEN)
+		return (0);
 	fault("store.checkpoint.before");
 	/* The watermark first: the log it names may be removed after this. */
-	if (force && fdatasync(e->wmfd) == -1)
+	if (fdatasync(e->wmfd) == -1)
 		return (eventdb_fail(e, errno, MARK_FILE));
-	if ((ret = e->env->txn_checkpoint(e->env, force ? 0 : CHECKPOINT_KB, 0,
-	    force ? DB_FORCE : 0)) != 0)
+	if ((ret = e->env->txn_checkpoint(e->env, 0, 0, DB_FORCE)) != 0)
 		return (eventdb_fail(e, ret, "checkpoint"));
+	e->checkpoint_end = e->mark_end;
 	fault("store.checkpoint.after");
 	return (0);
 }
@@ -640,20 +651,34 @@ eventdb_nospace(const struct eventdb *e)
 void
 eventdb_ballast_release(struct eventdb *e)
 {
-	if (unlinkat(e->dirfd, BALLAST_FILE, 0) == 0)
-		e->ballast = 0;
+	struct timespec	 now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	e->ballast_next = now.tv_sec + BALLAST_WAIT;
+	e->ballast = 0;
+	unlinkat(e->dirfd, BALLAST_FILE, 0);
 }
 
-/* Not having it is no error: then the disk is full by now. */
+/* Not having it is no error: then the disk is full, or nearly so. */
 void
 eventdb_ballast_fill(struct eventdb *e)
 {
-	int	 fd;
+	struct statvfs	 vfs;
+	struct timespec	 now;
+	int		 fd;
 
 	if (eventdb_exists(e, BALLAST_FILE)) {
 		e->ballast = 1;
 		return;
 	}
+	/* Not at once what has just been given away, nor too often. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec < e->ballast_next)
+		return;
+	e->ballast_next = now.tv_sec + BALLAST_WAIT;
+	if (fstatvfs(e->dirfd, &vfs) == -1 ||
+	    (uint64_t)vfs.f_bavail * vfs.f_frsize < 2 * BALLAST_LEN)
+		return;
 	if ((fd = openat(e->dirfd, BALLAST_FILE, O_WRONLY | O_CREAT | O_EXCL |
 	    O_CLOEXEC | O_NOFOLLOW, FILE_MODE)) == -1)
 		return;

@@ -34,8 +34,11 @@ struct eventdb {
 	int		 err;		/* of the last call that failed */
 	int		 panic;		/* only a restart helps */
 	int		 ballast;	/* the ballast is in place */
+	time_t		 ballast_next;	/* not before, CLOCK_MONOTONIC */
 	uint64_t	 mark_count;
 	uint8_t		 mark_hash[EDB_HASH_LEN];
+	uint64_t	 mark_end;	/* of the log, in bytes */
+	uint64_t	 checkpoint_end;
 	char		 why[512];	/* text of the last failure */
 };
 

@@ -185,7 +185,7 @@ store_batch(int fd, short event, void *arg)
 	/* Cheap when little was written since the last. */
 	if (eventdb_checkpoint(&st.db, 0) == -1)
 		log_warnx("%s", st.db.why);
-	if (!st.db.ballast && left == 0)
+	if (!st.db.ballast)
 		eventdb_ballast_fill(&st.db);
 }
 

@@ -172,6 +172,7 @@ void		 wait_exec(struct exec *);
 /* store_frontend.c */
 void		 store_dispatch_frontend(int, short, void *);
 void		 request_unpark(void);
+int		 request_space(const struct asker *);
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,
 		    uint64_t *);

@@ -237,7 +237,8 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
-	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
+	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL ||
+	    request_space(&a) == -1)
 		return (0);
 	user = spec_user(m->user);
 	if (user >= 0 && user != (int64_t)sb->r.uid) {

@@ -155,6 +155,20 @@ request_unpark(void)
 	}
 }
 
+/* What makes more of everything; what ends something goes on. */
+int
+request_space(const struct asker *a)
+{
+	if (st.db.ballast)
+		return (0);
+	eventdb_ballast_fill(&st.db);
+	if (st.db.ballast)
+		return (0);
+	answer_error(a, CODE_NO_SPACE, NULL,
+	    "the disk with the event log is full");
+	return (-1);
+}
+
 static int
 request_engine(const struct asker *a)
 {
@@ -497,7 +511,7 @@ frontend_recv_create(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
 	    request_park(frontend_recv_create, f, msg) ||
-	    request_engine(&a) == -1)
+	    request_engine(&a) == -1 || request_space(&a) == -1)
 		return (0);
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);

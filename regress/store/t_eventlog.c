@@ -4,6 +4,7 @@
  *
  * regress-objs: batch.o eventdb.o eventlog.o record.o
  */
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <atf-c.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -542,6 +544,83 @@ ATF_TC_BODY(batch, tc)
 	eventdb_close(&db);
 }
 
+static int
+big_body(struct batch *b, void *arg)
+{
+	static uint8_t	 buf[RECORD_DETAILS_MAX];
+	struct record	 r;
+	struct req	*q = arg;
+	int		 i;
+
+	batch_keep(b, &q->order, sizeof(q->order));
+	for (i = 0; i < 100; i++) {
+		memset(&r, 0, sizeof(r));
+		r.details = buf;
+		r.ndetails = sizeof(buf);
+		if (eventlog_append(&lg, &r) == -1)
+			return (BATCH_FAIL);
+		q->order++;
+	}
+	return (BATCH_OK);
+}
+
+static void
+big_done(void *arg, int result)
+{
+	struct req	*q = arg;
+
+	q->got = result;
+}
+
+/* A full disk: refused, nothing lost, and it goes on when there is room. */
+ATF_TC(full_disk);
+ATF_TC_HEAD(full_disk, tc)
+{
+	atf_tc_set_md_var(tc, "require.user", "root");
+}
+ATF_TC_BODY(full_disk, tc)
+{
+	struct batch	 b;
+	struct req	 q;
+	char		 path[1100];
+	int		 fd, i, released = 0;
+
+	home_make();
+	/* A name space of our own, which goes with us. */
+	ATF_REQUIRE(unshare(CLONE_NEWNS) == 0);
+	ATF_REQUIRE(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+	ATF_REQUIRE(mount("none", home, "tmpfs", 0,
+	    "size=64m,mode=700") == 0);
+	db_open();
+	ATF_REQUIRE(db.ballast);
+	file_of(path, sizeof(path), "filler");
+	ATF_REQUIRE((fd = open(path, O_WRONLY | O_CREAT, 0600)) != -1);
+	ATF_REQUIRE(posix_fallocate(fd, 0, 40 * 1024 * 1024) == 0);
+	close(fd);
+	batch_init(&b, &db, &lg);
+	memset(&q, 0, sizeof(q));
+	for (i = 0; i < 1000 && q.got == BATCH_OK; i++) {
+		batch_gating(&b, big_body, big_done, &q);
+		ATF_REQUIRE_EQ(batch_run(&b), 0);
+		released |= !db.ballast;
+		/* It may fail, and is tried again with the next. */
+		(void)eventdb_checkpoint(&db, 0);
+	}
+	ATF_REQUIRE(released);
+	ATF_REQUIRE_EQ(q.got, BATCH_NOSPACE);
+	ATF_REQUIRE_EQ(lg.seq, (uint64_t)q.order);
+	ATF_REQUIRE(unlink(path) == 0);
+	batch_gating(&b, big_body, big_done, &q);
+	ATF_REQUIRE_EQ(batch_run(&b), 0);
+	ATF_REQUIRE_EQ(q.got, BATCH_OK);
+	ATF_REQUIRE_EQ(lg.seq, (uint64_t)q.order);
+	ATF_REQUIRE_EQ(count_events(1), lg.seq);
+	eventdb_close(&db);
+	db_open();
+	ATF_REQUIRE_EQ(lg.seq, (uint64_t)q.order);
+	eventdb_close(&db);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, append);
@@ -558,5 +637,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, damaged_watermark);
 	ATF_TP_ADD_TC(tp, db_config);
 	ATF_TP_ADD_TC(tp, batch);
+	ATF_TP_ADD_TC(tp, full_disk);
 	return (atf_no_error());
 }
