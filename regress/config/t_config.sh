@@ -142,8 +142,31 @@ usage_body()
 	    "$D" store 1 0
 }
 
+atf_test_case manual
+manual_head()
+{
+	atf_set descr "the pages have every word and option, and no others"
+}
+manual_body()
+{
+	page=$SBX_TOP/man/sandboxd.conf.5
+	sed -n 's/^	{ "\([a-z]*\)",.*/\1/p' "$SBX_TOP/sandboxd/parse.y" |
+	    sort >words
+	[ "$(wc -l <words)" -gt 30 ] || atf_fail "no words in the grammar"
+	# Words of the page are those in its lines with Ic.
+	sed -n '/^\.\(It \|\)\(Xo \|\)Ic /p;/ Ic /p' "$page" |
+	    tr -c 'a-z\n' ' ' | tr ' ' '\n' | sort -u >said
+	atf_check comm -23 words said
+	s=$(sed -n 's/.*getopt(argc, argv, "\([a-z:]*\)").*/\1/p' \
+	    "$SBX_TOP/sandboxd/sandboxd.c" | tr -d : | sed 's/./&\n/g')
+	atf_check_equal "$(echo "$s" | sort | tr -d '\n')" \
+	    "$(sed -n 's/^\.It Fl \([a-z]\).*/\1/p' \
+	    "$SBX_TOP/man/sandboxd.8" | sort | tr -d '\n')"
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case manual
 	atf_add_test_case defaults
 	atf_add_test_case roundtrip
 	atf_add_test_case errors
