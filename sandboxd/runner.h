@@ -29,6 +29,7 @@
 #include "sandboxd.h"
 
 #define RUNNER_TURN	(256 * 1024)	/* read from one guest at a time */
+#define RUNNER_FRAMES	1024		/* and as many frames of it */
 #define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
 #define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
 #define RUNNER_HELLO_S	10		/* from connect to HELLO */
@@ -57,6 +58,7 @@ struct box {
 	struct event	 lev;
 	struct event	 pause;		/* after too many strangers */
 	uint64_t	 strangers;	/* connections of other processes */
+	uint32_t	 flaps;		/* short connections in a row */
 	struct guest	*guest;
 	struct execs	 execs;
 	uint64_t	 forgotten;	/* highest exec whose end is durable */
@@ -87,11 +89,14 @@ struct guest {
 	struct event	 wev;
 	struct event	 flush;		/* made active by what queues */
 	struct event	 deadline;
-	uint8_t		*rest;		/* the part of a frame that has come */
+	uint8_t		*rest;		/* what has come and is not handled */
 	size_t		 restlen;
+	int		 more;		/* there are whole frames in it */
 	uint8_t		*out;
 	size_t		 outoff, outlen, outsize;
 	int		 broken;	/* write failed; the reader will tell */
+	int		 deaf;		/* it does not read; about to be cut */
+	time_t		 born;
 };
 
 /* What START needs, until the guest has answered it. */
@@ -122,6 +127,7 @@ struct exec {
 	int		 again;		/* a runner before may have sent it */
 	int		 sent;		/* to some guest, in our time */
 	int		 named;		/* on this connection */
+	int		 stated;	/* and answered there with STATE */
 	int		 told;		/* STARTED went to the store */
 	int		 over;		/* its end went to the store */
 	int		 cancel;
@@ -229,6 +235,7 @@ struct box	*box_new(uint64_t, uint32_t);
 void		 box_free(struct box *);
 int		 box_listen(struct box *, char *, size_t);
 void		 box_unlisten(struct box *);
+void		 box_await(struct box *);
 
 /* runner_guest.c */
 struct guest	*guest_new(struct box *, int, uint32_t);

@@ -310,7 +310,7 @@ exec_guest_gone(struct box *box)
 
 	box->held = 1;
 	RB_FOREACH(ex, execs, &box->execs) {
-		ex->named = 0;
+		ex->named = ex->stated = 0;
 		if (ex->in != NULL)
 			input_reconnect(ex->in);
 	}
@@ -476,6 +476,12 @@ exec_recv_state(struct guest *g, const struct gp_frame *f)
 		return (-1);
 	if (ex == NULL || ex->over)
 		return (0);
+	/* One answer to one question: each may move the log's end. */
+	if (ex->stated) {
+		g->why = "told before";
+		return (-1);
+	}
+	ex->stated = 1;
 	exec_args_free(ex);
 	if (s.state == GP_ST_BACKGROUND) {
 		exec_refuse(ex);

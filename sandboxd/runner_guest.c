@@ -19,6 +19,7 @@
 #include "log.h"
 #include "runner.h"
 
+#define GUEST_FLAP_S	1		/* a connection that is short */
 #define OUT_KEEP	(64 * 1024)	/* an idle queue's largest size */
 
 /* One for all: only the part of a frame that is left over is kept. */
@@ -27,6 +28,16 @@ static uint8_t	 turn[RUNNER_TURN + GP_MAX_FROM_GUEST];
 static void	 guest_read(int, short, void *);
 static void	 guest_write(int, short, void *);
 static void	 guest_late(int, short, void *);
+
+static time_t
+guest_now(void)
+{
+	struct timespec	 ts;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &ts) == -1)
+		fatal("clock_gettime");
+	return (ts.tv_sec);
+}
 
 struct guest *
 guest_new(struct box *box, int fd, uint32_t pid)
@@ -40,6 +51,7 @@ guest_new(struct box *box, int fd, uint32_t pid)
 	g->fd = fd;
 	g->pid = pid;
 	g->phase = GUEST_NEW;
+	g->born = guest_now();
 	event_set(&g->ev, fd, EV_READ | EV_PERSIST, guest_read, g);
 	event_set(&g->wev, fd, EV_WRITE, guest_write, g);
 	event_set(&g->flush, -1, 0, guest_write, g);
@@ -106,9 +118,16 @@ guest_room(struct guest *g, size_t n)
 void
 guest_wrote(struct guest *g, ssize_t n)
 {
+	struct timeval	 now = { 0, 0 };
+
 	if (n == -1)
 		fatalx("%s: a frame that does not fit", __func__);
 	g->outlen += n;
+	/* Orders come from the store; what they wait for has a bound. */
+	if (g->outlen > RUNNER_OUT_MAX && !g->deaf) {
+		g->deaf = 1;
+		evtimer_add(&g->deadline, &now);
+	}
 	/* All that one turn queues leaves with one call. */
 	if (!g->broken && !event_pending(&g->wev, EV_WRITE, NULL))
 		event_active(&g->flush, EV_WRITE, 1);
@@ -152,19 +171,6 @@ guest_write(int fd, short event, void *arg)
 		exec_pump(g->box);
 }
 
-/* Listens again: the guest comes back, or the Engine tells that it died. */
-static void
-guest_await(struct box *box)
-{
-	char	 why[256];
-
-	if (box_listen(box, why, sizeof(why)) == -1)
-		log_warnx("sandbox %" PRIu64 ": cannot listen: %s", box->n,
-		    why);
-	else
-		event_add(&box->lev, NULL);
-}
-
 static void
 guest_gone(struct guest *g, uint32_t type, const char *text)
 {
@@ -177,6 +183,7 @@ guest_gone(struct guest *g, uint32_t type, const char *text)
 	m.bye = g->bye;
 	snprintf(m.text, sizeof(m.text), "%s", text);
 	again = type == MSG_GUEST_GONE && !g->bye;
+	box->flaps = guest_now() - g->born > GUEST_FLAP_S ? 0 : box->flaps + 1;
 	if (type == MSG_GUEST_BROKE) {
 		log_warnx("sandbox %" PRIu64 ": its guest broke the protocol: "
 		    "%s", box->n, text);
@@ -187,7 +194,7 @@ guest_gone(struct guest *g, uint32_t type, const char *text)
 		pipe_send(&ch_store, type, 0, 0, 0, -1, &m);
 	fault("runner.gone.after");
 	if (again)
-		guest_await(box);
+		box_await(box);
 	else
 		box_unlisten(box);
 }
@@ -199,6 +206,10 @@ guest_late(int fd, short event, void *arg)
 
 	(void)fd;
 	(void)event;
+	if (g->deaf) {
+		guest_gone(g, MSG_GUEST_BROKE, "it does not read");
+		return;
+	}
 	log_warnx("sandbox %" PRIu64 ": its guest connected and said nothing",
 	    g->box->n);
 	guest_gone(g, MSG_GUEST_GONE, "no hello");
@@ -228,7 +239,8 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 		g->why = "a version that is not known";
 		return (-1);
 	}
-	evtimer_del(&g->deadline);
+	if (!g->deaf)
+		evtimer_del(&g->deadline);
 	memset(&m, 0, sizeof(m));
 	m.n = box->n;
 	m.boot = h.boot;
@@ -398,16 +410,19 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 	}
 }
 
-/* Hands on each whole frame; how many bytes that were, or -1. */
+/* Hands on whole frames, a bounded number; the bytes they had, or -1. */
 static ssize_t
 guest_frames(struct guest *g, const uint8_t *buf, size_t len)
 {
 	struct gp_frame	 f;
 	size_t		 used = 0;
 	char		 why[256];
-	int		 n;
+	int		 count, n = 0;
 
-	while ((n = gp_get(&f, buf + used, len - used, GP_GUEST)) == 1) {
+	for (count = 0; count < RUNNER_FRAMES; count++) {
+		n = gp_get(&f, buf + used, len - used, GP_GUEST);
+		if (n != 1)
+			break;
 		g->why = NULL;
 		if (guest_recv(g, &f) == -1) {
 			snprintf(why, sizeof(why), "%s of exec %" PRIu64 ": %s",
@@ -422,35 +437,47 @@ guest_frames(struct guest *g, const uint8_t *buf, size_t len)
 		guest_gone(g, MSG_GUEST_BROKE, "a malformed frame");
 		return (-1);
 	}
-	if (g->outlen > RUNNER_OUT_MAX) {
-		guest_gone(g, MSG_GUEST_BROKE, "it does not read");
-		return (-1);
-	}
+	g->more = n == 1;
 	return (used);
+}
+
+/* Keeps what is left of a turn, without the room that it does not need. */
+static void
+guest_keep(struct guest *g, const uint8_t *data, size_t len)
+{
+	free(g->rest);
+	g->rest = NULL;
+	if ((g->restlen = len) == 0)
+		return;
+	if ((g->rest = malloc(len)) == NULL)
+		fatal("%s", __func__);
+	memcpy(g->rest, data, len);
+	/* Others come first, then the frames that are here. */
+	if (g->more)
+		event_active(&g->ev, EV_READ, 1);
 }
 
 static void
 guest_read(int fd, short event, void *arg)
 {
 	struct guest	*g = arg;
-	ssize_t		 n, used;
+	ssize_t		 n = 0, used;
 	size_t		 len = g->restlen;
 
 	(void)event;
 	if (len > 0)
 		memcpy(turn, g->rest, len);
-	/* No control buffer: the kernel throws descriptors away. */
-	n = recv(fd, turn + len, RUNNER_TURN, MSG_DONTWAIT);
-	if (n == -1) {
-		if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)
+	if (!g->more) {
+		/* No control buffer: the kernel throws descriptors away. */
+		n = recv(fd, turn + len, RUNNER_TURN, MSG_DONTWAIT);
+		if (n == -1 && (errno == EINTR || errno == EAGAIN ||
+		    errno == EWOULDBLOCK))
 			return;
-		guest_gone(g, MSG_GUEST_GONE, strerror(errno));
-		return;
-	}
-	if (n == 0) {
-		guest_gone(g, MSG_GUEST_GONE, g->bye ? "stopped" :
-		    "end of its connection");
-		return;
+		if (n <= 0) {
+			guest_gone(g, MSG_GUEST_GONE, n == -1 ?
+			    strerror(errno) : "end of its connection");
+			return;
+		}
 	}
 	len += n;
 	if ((used = guest_frames(g, turn, len)) == -1)
@@ -459,11 +486,5 @@ guest_read(int fd, short event, void *arg)
 		guest_gone(g, MSG_GUEST_GONE, "stopped");
 		return;
 	}
-	free(g->rest);
-	g->rest = NULL;
-	if ((g->restlen = len - used) == 0)
-		return;
-	if ((g->rest = malloc(g->restlen)) == NULL)
-		fatal("%s", __func__);
-	memcpy(g->rest, turn + used, g->restlen);
+	guest_keep(g, turn + used, len - used);
 }

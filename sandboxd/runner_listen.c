@@ -25,6 +25,7 @@
 
 #define LISTEN_BACKLOG	8
 #define LISTEN_RUSH	16	/* strangers in a row before a pause */
+#define LISTEN_FLAPS	16	/* short connections before one */
 #define LISTEN_PAUSE_MS	100
 
 static struct boxes	 boxes = RB_INITIALIZER(&boxes);
@@ -140,6 +141,35 @@ box_unlisten(struct box *box)
 }
 
 static void
+box_pause(struct box *box)
+{
+	struct timeval	 tv = { 0, LISTEN_PAUSE_MS * 1000 };
+
+	event_del(&box->lev);
+	evtimer_add(&box->pause, &tv);
+}
+
+/*
+ * The guest's connection has ended: it comes back, or the Engine tells that
+ * it died.  One that comes and goes all the time has to wait.
+ */
+void
+box_await(struct box *box)
+{
+	char	 why[256];
+
+	if (box_listen(box, why, sizeof(why)) == -1) {
+		log_warnx("sandbox %" PRIu64 ": cannot listen: %s", box->n,
+		    why);
+		return;
+	}
+	if (box->flaps > LISTEN_FLAPS)
+		box_pause(box);
+	else
+		event_add(&box->lev, NULL);
+}
+
+static void
 box_resume(int fd, short event, void *arg)
 {
 	struct box	*box = arg;
@@ -157,17 +187,13 @@ box_resume(int fd, short event, void *arg)
 static void
 box_stranger(struct box *box, uint32_t pid)
 {
-	struct timeval	 tv = { 0, LISTEN_PAUSE_MS * 1000 };
-
 	box->strangers++;
 	if ((box->strangers & (box->strangers - 1)) == 0)
 		log_warnx("sandbox %" PRIu64 ": process %u connected in place "
 		    "of the guest %u (%" PRIu64 " times)", box->n, pid,
 		    box->pid, box->strangers);
-	if (box->strangers % LISTEN_RUSH == 0) {
-		event_del(&box->lev);
-		evtimer_add(&box->pause, &tv);
-	}
+	if (box->strangers % LISTEN_RUSH == 0)
+		box_pause(box);
 }
 
 static void
@@ -182,11 +208,8 @@ box_accept(int lfd, short event, void *arg)
 	fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd == -1) {
 		if (errno == EMFILE || errno == ENFILE) {
-			struct timeval	 tv = { 0, LISTEN_PAUSE_MS * 1000 };
-
 			log_warn("sandbox %" PRIu64 ": accept", box->n);
-			event_del(&box->lev);
-			evtimer_add(&box->pause, &tv);
+			box_pause(box);
 		}
 		return;
 	}

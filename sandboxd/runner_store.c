@@ -142,11 +142,12 @@ runner_recv_start(struct chan *ch, struct frame *f, void *msg)
 		runner_not_started(f, m, GP_NS_TOOBIG);
 		return (0);
 	}
+	/* The guest first: it has the longest way. */
+	exec_push(ex);
 	if (f->session != 0 && m->flags & EXEC_ATTACH) {
 		streams = m->flags & EXEC_MERGE ? 1 << GP_STDOUT : OUTPUTS;
 		exec_attach(ex, f->session, f->req, 1 | streams, 0, 0);
 	}
-	exec_push(ex);
 	return (0);
 }
 

@@ -101,14 +101,14 @@ bad_stream(struct player *p)
 	player_send(p, b, sizeof(b));
 }
 
-/* Exec 2 has a client that does not read: no credit after a window. */
+/* Exec 2 has a client that does not read: a pipe and a window, no more. */
 static void
 bad_credit(struct player *p)
 {
 	static uint8_t	 data[GP_MAX_DATA];
 	uint64_t	 off;
 
-	for (off = 0; off < 2 * GP_WINDOW; off += sizeof(data))
+	for (off = 0; off < 4 * GP_WINDOW; off += sizeof(data))
 		player_output(p, 2, GP_STDOUT, off, data, sizeof(data));
 }
 
@@ -176,6 +176,18 @@ bad_state_huge(struct player *p)
 	memset(&s, 0, sizeof(s));
 	s.state = GP_ST_RUNNING;
 	s.out = s.out_len = UINT64_MAX - 10;
+	SEND(p, state(B, 1, &s));
+}
+
+static void
+bad_state_twice(struct player *p)
+{
+	struct gp_state	 s;
+
+	memset(&s, 0, sizeof(s));
+	s.state = GP_ST_RUNNING;
+	SEND(p, state(B, 1, &s));
+	s.out = s.out_len = 1;
 	SEND(p, state(B, 1, &s));
 }
 
@@ -250,6 +262,7 @@ static const struct {
 	{ "not started after started", bad_not_started },
 	{ "state behind the log", bad_state },
 	{ "state far ahead", bad_state_huge },
+	{ "state twice", bad_state_twice },
 	{ "input ack", bad_input_ack },
 	{ "input ack without input", bad_input_none },
 	{ "bye", bad_bye },
@@ -545,6 +558,70 @@ ATF_TC_BODY(flood, tc)
 	rig_end(r);
 }
 
+/* Bytes one by one: each is right, and others have their turn. */
+ATF_TC_WITHOUT_HEAD(crumbs);
+ATF_TC_BODY(crumbs, tc)
+{
+	const size_t	 len = 40000;
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	struct gp_output o = { .stream = GP_STDOUT, .len = 1 };
+	struct gp_frame	 f;
+	struct buf	 out = { 0 };
+	uint8_t		*data = malloc(len), *all = malloc(len * 32);
+	uint64_t	 gaps;
+	uint32_t	 req;
+	size_t		 i, n = 0;
+
+	pattern(data, len, 40);
+	rig_start(r);
+	good = boot(r, 1);
+	p = boot(r, 2);
+	start_exec(r, 2, 1, EXEC_ATTACH, 0);
+	req = r->req;
+	player_frame(p, GP_START, &f);
+	for (i = 0; i < len; i++) {
+		o.off = i;
+		o.data = data + i;
+		n += gp_encode_output(all + n, len * 32 - n, 1, &o);
+	}
+	player_send(p, all, n);
+	good_exec(r, good, 1);
+	player_exit(p, 1, 0, len, 0);
+	read_stream(r, req, GP_STDOUT, &out, &gaps);
+	ATF_REQUIRE_EQ(len, out.len);
+	ATF_REQUIRE_EQ(0, memcmp(out.data, data, len));
+	player_free(good);
+	player_free(p);
+	rig_end(r);
+}
+
+/* A guest that comes and goes: its turn comes, but not all the time. */
+ATF_TC_WITHOUT_HEAD(flapping);
+ATF_TC_BODY(flapping, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	int		 i;
+
+	rig_start(r);
+	good = boot(r, 1);
+	p = boot(r, 2);
+	for (i = 0; i < 40; i++) {
+		player_cut(p);
+		ATF_REQUIRE_EQ(2, from_store(r, MSG_GUEST_GONE)->u.gone.n);
+		player_connect(p);
+		player_hello(p, NULL, NULL, 0);
+		ATF_REQUIRE_EQ(1, from_store(r,
+		    MSG_GUEST_HELLO)->u.hello.again);
+	}
+	good_exec(r, good, 1);
+	good_exec(r, p, 1);
+	player_free(good);
+	player_free(p);
+	rig_end(r);
+}
+
 /* Frames with bytes turned at random: whatever they mean, we live. */
 ATF_TC_WITHOUT_HEAD(random_bytes);
 ATF_TC_BODY(random_bytes, tc)
@@ -598,6 +675,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, stranger);
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, flood);
+	ATF_TP_ADD_TC(tp, crumbs);
+	ATF_TP_ADD_TC(tp, flapping);
 	ATF_TP_ADD_TC(tp, random_bytes);
 	return (atf_no_error());
 }
