@@ -239,7 +239,8 @@ create_inspected(struct engine_answer *ans, void *arg)
 	case -1:
 		return;
 	case 0:
-		bop_fail(op, CODE_UNAVAILABLE, "", 0,
+		/* As far as can be seen: the store has it removed. */
+		bop_fail(op, CODE_UNAVAILABLE, "", 1,
 		    "the container was not made: %s", op->text);
 		return;
 	}
@@ -288,6 +289,8 @@ create_created(struct engine_answer *ans, void *arg)
 		bop_fail_answer(op, ans, 0);
 		return;
 	case ENGINE_UNKNOWN:
+		/* The Engine may be at it still: give it some time. */
+		op->wait = BOP_WAIT_MAX / 2;
 		bop_later(op, create_inspect);
 		return;
 	}

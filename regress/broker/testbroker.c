@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -65,6 +66,7 @@ tb_child(struct tb *tb, int fd)
 {
 	const char	*why;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* Another broker's pipe would never end if this one held it too. */
 	if (dup2(fd, 3) == -1)
 		_exit(1);

@@ -1,0 +1,39 @@
+/*
+ * An Engine that does what a script says, for the answers that a real one
+ * gives once in a year.  What the script does not name it does well: it keeps
+ * containers in memory and shows them as the real one does.
+ */
+#ifndef FAKEENGINE_H
+#define FAKEENGINE_H
+
+#include <sys/types.h>
+
+enum fake_how {
+	FAKE_ANSWER,	/* status and body; nothing is done */
+	FAKE_HALF,	/* does it, and breaks off in the answer */
+	FAKE_CUT,	/* does it, and closes without a word */
+	FAKE_REFUSE,	/* does nothing, and closes without a word */
+	FAKE_ENDLESS,	/* JSON without an end */
+	FAKE_HEADERS,	/* headers without an end */
+	FAKE_LATE	/* no answer while the caller waits */
+};
+
+struct fake_rule {
+	const char	*request;	/* "METHOD /path": what it begins with */
+	int		 times;		/* so often, then it is as usual */
+	enum fake_how	 how;
+	int		 status;
+	const char	*body;		/* FAKE_ANSWER; NULL: none */
+};
+
+struct fake {
+	pid_t		 pid;
+	char		 sock[100];
+	int		*seen;		/* by rule: how often it was asked */
+};
+
+/* The rules end with one without a request. */
+void	 fake_start(struct fake *, const char *, const struct fake_rule *);
+void	 fake_stop(struct fake *);
+
+#endif /* FAKEENGINE_H */
