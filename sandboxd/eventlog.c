@@ -5,10 +5,37 @@
  * the caller's, who keeps it with the sandbox's state in the same
  * transaction.  A transaction that fails gives its numbers back.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
 
 #include "eventlog.h"
+
+#define ANCHOR_KEY	"A"		/* in the state table */
+
+static int
+eventlog_open_anchor(struct eventlog *l)
+{
+	const uint8_t	*val;
+	size_t		 len;
+
+	switch (eventdb_get(l->db, EDB_STATE, ANCHOR_KEY, 1, &val, &len)) {
+	case EDB_OK:
+		break;
+	case EDB_NOTFOUND:
+		return (0);
+	default:
+		return (-1);
+	}
+	if (len != 8 + RECORD_HASH_LEN) {
+		snprintf(l->db->why, sizeof(l->db->why),
+		    "state.db: damaged: anchor");
+		return (-1);
+	}
+	l->anchor = record_get64(val);
+	memcpy(l->anchor_link, val + 8, RECORD_HASH_LEN);
+	return (0);
+}
 
 int
 eventlog_open(struct eventlog *l, struct eventdb *db)
@@ -20,6 +47,8 @@ eventlog_open(struct eventlog *l, struct eventdb *db)
 
 	memset(l, 0, sizeof(*l));
 	l->db = db;
+	if (eventlog_open_anchor(l) == -1)
+		return (-1);
 	switch (eventdb_last(db, EDB_EVENTS, key, sizeof(key), &val, &len)) {
 	case EDB_OK:
 		break;
@@ -78,6 +107,9 @@ eventlog_committed(struct eventlog *l)
 {
 	l->done_seq = l->seq;
 	memcpy(l->done_link, l->link, sizeof(l->done_link));
+	l->done_anchor = l->anchor;
+	memcpy(l->done_anchor_link, l->anchor_link,
+	    sizeof(l->done_anchor_link));
 }
 
 void
@@ -85,6 +117,8 @@ eventlog_aborted(struct eventlog *l)
 {
 	l->seq = l->done_seq;
 	memcpy(l->link, l->done_link, sizeof(l->link));
+	l->anchor = l->done_anchor;
+	memcpy(l->anchor_link, l->done_anchor_link, sizeof(l->anchor_link));
 }
 
 struct read_ctx {
@@ -121,8 +155,11 @@ eventlog_read_one(void *arg, const uint8_t *key, size_t nkey,
 		return (1);
 	}
 	seq = record_get64(key);
-	if (f.form == RECORD_SKELETON)
-		return (0);
+	if (f.form == RECORD_SKELETON) {
+		memset(&r, 0, sizeof(r));
+		r.seq = seq;
+		return (c->fn(c->arg, &r));
+	}
 	if (record_decode(&r, &f) == -1 || r.seq != seq) {
 		eventlog_bad(c->log, seq, "no record");
 		c->bad = 1;
@@ -196,6 +233,133 @@ eventlog_read_sandbox(struct eventlog *l, uint64_t sbx, uint64_t from,
 	return (0);
 }
 
+struct doomed {
+	uint64_t	 sbx;
+	uint64_t	*seq;
+	uint64_t	*sseq;
+	uint8_t		 link[RECORD_HASH_LEN];	/* of the last one */
+	uint64_t	 next;
+	uint64_t	 limit;
+	int		 count;
+	int		 max;
+};
+
+static int
+doom_event(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct doomed	*d = arg;
+
+	if (nkey != 16 || nval != 8 || record_get64(key) != d->sbx ||
+	    d->count == d->max)
+		return (1);
+	d->sseq[d->count] = record_get64(key + 8);
+	d->seq[d->count++] = record_get64(val);
+	return (0);
+}
+
+static int
+collect_one(struct eventlog *l, uint64_t sbx, uint64_t sseq, uint64_t seq)
+{
+	const uint8_t	*val;
+	uint8_t		 frame[RECORD_FRAME_HEAD], key[16];
+	size_t		 len;
+
+	record_put64(key, seq);
+	if (eventdb_get(l->db, EDB_EVENTS, key, 8, &val, &len) != EDB_OK ||
+	    len < sizeof(frame)) {
+		eventlog_bad(l, seq, "missing");
+		return (-1);
+	}
+	memcpy(frame, val, sizeof(frame));
+	frame[0] = RECORD_SKELETON;
+	if (eventdb_put(l->db, EDB_EVENTS, key, 8, frame, sizeof(frame)) != 0)
+		return (-1);
+	record_put64(key, sbx);
+	record_put64(key + 8, sseq);
+	return (eventdb_del(l->db, EDB_INDEX, key, 16) == EDB_OK ? 0 : -1);
+}
+
+int
+eventlog_collect(struct eventlog *l, uint64_t sbx, int max)
+{
+	struct doomed	 d;
+	uint8_t		 key[16];
+	int		 i, ret = -1;
+
+	memset(&d, 0, sizeof(d));
+	d.sbx = sbx;
+	d.max = max;
+	d.seq = calloc(max, sizeof(*d.seq));
+	d.sseq = calloc(max, sizeof(*d.sseq));
+	if (d.seq == NULL || d.sseq == NULL)
+		goto done;
+	record_put64(key, sbx);
+	record_put64(key + 8, 0);
+	if (eventdb_walk(l->db, EDB_INDEX, key, sizeof(key), doom_event,
+	    &d) != 0)
+		goto done;
+	for (i = 0; i < d.count; i++)
+		if (collect_one(l, sbx, d.sseq[i], d.seq[i]) == -1)
+			goto done;
+	ret = d.count;
+ done:
+	free(d.seq);
+	free(d.sseq);
+	return (ret);
+}
+
+static int
+doom_skeleton(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct doomed		*d = arg;
+	struct record_frame	 f;
+
+	if (nkey != 8 || record_get64(key) != d->next ||
+	    d->next > d->limit || d->count == d->max ||
+	    record_frame(&f, val, nval) == -1 || f.form != RECORD_SKELETON)
+		return (1);
+	memcpy(d->link, f.link, sizeof(d->link));
+	d->next++;
+	d->count++;
+	return (0);
+}
+
+int
+eventlog_anchor(struct eventlog *l, int max)
+{
+	struct doomed	 d;
+	uint64_t	 seq;
+	uint8_t		 key[8], val[8 + RECORD_HASH_LEN];
+
+	memset(&d, 0, sizeof(d));
+	d.next = l->anchor + 1;
+	d.max = max;
+	/* The event that the watermark names stays. */
+	d.limit = l->db->mark_count > 0 ? l->db->mark_count - 1 : 0;
+	record_put64(key, d.next);
+	if (eventdb_walk(l->db, EDB_EVENTS, key, sizeof(key), doom_skeleton,
+	    &d) != 0)
+		return (-1);
+	if (d.count == 0)
+		return (0);
+	for (seq = l->anchor + 1; seq < d.next; seq++) {
+		record_put64(key, seq);
+		if (eventdb_del(l->db, EDB_EVENTS, key,
+		    sizeof(key)) != EDB_OK)
+			return (-1);
+	}
+	l->anchor = d.next - 1;
+	memcpy(l->anchor_link, d.link, sizeof(l->anchor_link));
+	record_put64(val, l->anchor);
+	memcpy(val + 8, d.link, RECORD_HASH_LEN);
+	if (eventdb_put(l->db, EDB_STATE, ANCHOR_KEY, 1, val,
+	    sizeof(val)) != 0)
+		return (-1);
+	return (d.count);
+}
+
 struct verify_ctx {
 	struct eventlog		*log;
 	struct eventlog_verify	*v;
@@ -204,10 +368,12 @@ struct verify_ctx {
 };
 
 void
-eventlog_verify_start(struct eventlog_verify *v)
+eventlog_verify_start(struct eventlog *l, struct eventlog_verify *v)
 {
 	memset(v, 0, sizeof(*v));
-	v->next = 1;
+	v->anchor = l->done_anchor;
+	v->next = v->anchor + 1;
+	memcpy(v->link, l->done_anchor_link, sizeof(v->link));
 }
 
 static int
@@ -255,6 +421,12 @@ eventlog_verify_slice(struct eventlog *l, struct eventlog_verify *v, int count)
 	struct verify_ctx	 c;
 	uint8_t			 key[8];
 
+	/* The anchor has overtaken it: from there on, as at the start. */
+	if (v->next <= l->done_anchor) {
+		v->anchor = l->done_anchor;
+		v->next = v->anchor + 1;
+		memcpy(v->link, l->done_anchor_link, sizeof(v->link));
+	}
 	c.log = l;
 	c.v = v;
 	c.left = count;

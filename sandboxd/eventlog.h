@@ -13,6 +13,11 @@ struct eventlog {
 	uint8_t		 link[RECORD_HASH_LEN];
 	uint64_t	 done_seq;	/* newest that is committed */
 	uint8_t		 done_link[RECORD_HASH_LEN];
+	/* The log begins behind these; the same two again. */
+	uint64_t	 anchor;
+	uint8_t		 anchor_link[RECORD_HASH_LEN];
+	uint64_t	 done_anchor;
+	uint8_t		 done_anchor_link[RECORD_HASH_LEN];
 };
 
 struct eventlog_verify {
@@ -25,7 +30,7 @@ struct eventlog_verify {
 	char		 why[256];
 };
 
-/* Returns non-zero to stop. */
+/* Returns non-zero to stop.  A skeleton has a sequence and type 0 alone. */
 typedef int (*eventlog_fn)(void *, const struct record *);
 
 int	eventlog_open(struct eventlog *, struct eventdb *);
@@ -36,8 +41,15 @@ int	eventlog_read(struct eventlog *, uint64_t, eventlog_fn, void *);
 int	eventlog_read_sandbox(struct eventlog *, uint64_t, uint64_t,
 	    eventlog_fn, void *);
 
+/*
+ * Within a batch: makes skeletons of a sandbox's events, and moves the anchor
+ * behind the skeletons that begin the log; at most that many.  The number.
+ */
+int	eventlog_collect(struct eventlog *, uint64_t, int);
+int	eventlog_anchor(struct eventlog *, int);
+
 /* One slice; 1: goes on, 0: whole and well, -1: damaged, why says what. */
-void	eventlog_verify_start(struct eventlog_verify *);
+void	eventlog_verify_start(struct eventlog *, struct eventlog_verify *);
 int	eventlog_verify_slice(struct eventlog *, struct eventlog_verify *, int);
 
 #endif

@@ -440,6 +440,75 @@ model_end_exec(struct batch *b, struct model *m, struct exec *ex)
 	return (model_put_exec(b, &ex->r));
 }
 
+struct doomed {
+	uint8_t	(*key)[17];
+	uint64_t n;
+	int	 count;
+	int	 max;
+};
+
+static int
+doom_exec(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct doomed	*d = arg;
+
+	(void)val;
+	(void)nval;
+	if (nkey != 17 || key[0] != 'E' || record_get64(key + 1) != d->n ||
+	    d->count == d->max)
+		return (1);
+	memcpy(d->key[d->count++], key, nkey);
+	return (0);
+}
+
+int
+model_del_execs(struct batch *b, struct model *m, struct sandbox *sb, int max)
+{
+	struct doomed	 d = { NULL, sb->r.n, 0, max };
+	uint8_t		 key[17];
+	size_t		 len;
+	int		 i, ret = -1;
+
+	if ((d.key = calloc(max, sizeof(*d.key))) == NULL)
+		fatal("%s", __func__);
+	len = key_make(key, 'E', sb->r.n, 0);
+	if (eventdb_walk(m->db, EDB_STATE, key, len, doom_exec, &d) != 0)
+		goto done;
+	for (i = 0; i < d.count; i++)
+		if (eventdb_del(b->db, EDB_STATE, d.key[i],
+		    sizeof(d.key[i])) != EDB_OK)
+			goto done;
+	ret = d.count;
+ done:
+	free(d.key);
+	return (ret);
+}
+
+int
+model_del(struct batch *b, struct sandbox *sb)
+{
+	static const char	 letters[] = "SCQ";
+	uint8_t			 key[17];
+	size_t			 i, len;
+
+	for (i = 0; letters[i] != '\0'; i++) {
+		len = key_make(key, letters[i], sb->r.n, 0);
+		if (eventdb_del(b->db, EDB_STATE, key, len) != EDB_OK)
+			return (BATCH_FAIL);
+	}
+	return (BATCH_OK);
+}
+
+void
+model_remove(struct model *m, struct sandbox *sb)
+{
+	RB_REMOVE(sbx_by_n, &m->by_n, sb);
+	RB_REMOVE(sbx_by_id, &m->by_id, sb);
+	if (sb->r.key[0] != '\0')
+		RB_REMOVE(sbx_by_key, &m->by_key, sb);
+}
+
 static int
 get_row(struct model *m, char letter, uint64_t n, uint64_t k,
     const struct msg_def *def, void *row)

@@ -143,6 +143,8 @@ struct sandbox {
 	int			 named;		/* and did */
 	int			 listening;	/* runner was told */
 	struct msg_box_state	 box;		/* as the inventory said */
+	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
+	int			 collecting;
 };
 RB_HEAD(sbx_by_n, sandbox);
 RB_HEAD(sbx_by_id, sandbox);
@@ -185,9 +187,15 @@ int		 model_put_start(struct batch *, struct exec *);
 int		 model_del_start(struct batch *, struct exec *);
 int		 model_end_exec(struct batch *, struct model *, struct exec *);
 
+/* What is collected: the number of rows, at most that many; the rest. */
+int		 model_del_execs(struct batch *, struct model *,
+		    struct sandbox *, int);
+int		 model_del(struct batch *, struct sandbox *);
+
 /* After the commit: the end takes it out of memory. */
 void		 model_drop_exec(struct exec *);
 void		 model_drop_conf(struct sandbox *);
+void		 model_remove(struct model *, struct sandbox *);
 struct sandbox	*sandbox_new(void);
 void		 sandbox_free(struct sandbox *);
 struct exec	*model_exec_new(struct sandbox *);

@@ -41,6 +41,8 @@ static const char *const event_names[EV_MAX] = {
 	[EV_EXEC_STARTED] = "exec.started",
 	[EV_EXEC_ENDED] = "exec.ended",
 	[EV_EXEC_SIGNAL] = "exec.signal",
+	[EV_SBX_COLLECTED] = "sandbox.collected",
+	[EV_LOG_ANCHOR] = "log.anchor",
 };
 
 struct detail_map {
@@ -182,6 +184,8 @@ store_batch(int fd, short event, void *arg)
 	timer_del(&st.follow);
 	if (left > 0)
 		event_active(&st.turn, EV_TIMEOUT, 1);
+	else
+		retain_free();
 	/* Cheap when little was written since the last. */
 	if (eventdb_checkpoint(&st.db, 0) == -1)
 		log_warnx("%s", st.db.why);
@@ -230,7 +234,7 @@ store_hostboot(void)
 	    store_newest, &time) == -1 ||
 	    clock_gettime(CLOCK_BOOTTIME, &up) == -1)
 		return (0);
-	return (time < store_now() - ((uint64_t)up.tv_sec * 1000000000 +
+	return (time != 0 && time < store_now() - ((uint64_t)up.tv_sec * 1000000000 +
 	    up.tv_nsec));
 }
 

@@ -12,6 +12,7 @@
  *	store_runner.c		the runner's pipe
  *	store_reconcile.c	what a start, or the Engine's return, finds
  *	store_events.c		subscriptions, verification of the log
+ *	store_retain.c		the end of a history
  */
 #ifndef STORE_H
 #define STORE_H
@@ -57,6 +58,8 @@ enum event_type {
 	EV_EXEC_STARTED,
 	EV_EXEC_ENDED,
 	EV_EXEC_SIGNAL,
+	EV_SBX_COLLECTED,
+	EV_LOG_ANCHOR,
 	EV_MAX
 };
 
@@ -233,5 +236,11 @@ int		 events_recv_credit(struct chan *, struct frame *, void *);
 int		 events_recv_verify(struct chan *, struct frame *, void *);
 void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
+void		 events_collected(struct sandbox *);
+
+/* store_retain.c */
+void		 retain_schedule(void);
+void		 retain_deleted(void);
+void		 retain_free(void);
 
 #endif

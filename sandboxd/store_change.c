@@ -177,6 +177,7 @@ done_change(void *arg, int result)
 		if (c->verb == VERB_DELETED) {
 			st.model.count--;
 			model_drop_conf(sb);
+			retain_deleted();
 		}
 		sb->op.code = c->code;
 		strlcpy(sb->op.cause, c->cause, sizeof(sb->op.cause));

@@ -124,6 +124,12 @@ sub_one(void *arg, const struct record *r)
 		s->full = 1;
 		return (1);
 	}
+	/* One that was collected is a number only. */
+	if (r->type == EV_NONE) {
+		s->left--;
+		s->next = r->seq + 1;
+		return (0);
+	}
 	mine = s->sb != NULL || s->a.uid == 0 ||
 	    (r->sbx != 0 && r->owner == s->a.uid);
 	if (mine) {
@@ -197,6 +203,22 @@ events_committed(struct batch *b)
 			continue;
 		if (s->credit > 0 || !sub_behind(s))
 			sub_pump(s);
+	}
+}
+
+/* Its history is gone, and with it where a subscription is. */
+void
+events_collected(struct sandbox *sb)
+{
+	struct sub	*s, *next;
+
+	for (s = TAILQ_FIRST(&subs); s != NULL; s = next) {
+		next = TAILQ_NEXT(s, all);
+		if (s->sb != sb)
+			continue;
+		answer_error(&s->a, CODE_NOT_FOUND, NULL,
+		    "%s: its history was collected", sb->r.id);
+		sub_free(s);
 	}
 }
 
@@ -317,7 +339,7 @@ events_recv_verify(struct chan *ch, struct frame *f, void *msg)
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	q->a = a;
-	eventlog_verify_start(&q->v);
+	eventlog_verify_start(&st.log, &q->v);
 	timer_set(&q->turn, verify_turn, q, 0);
 	return (0);
 }

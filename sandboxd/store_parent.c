@@ -105,6 +105,8 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
+	else
+		retain_schedule();
 	return (0);
 }
 

@@ -29,6 +29,7 @@ reconcile_start(void)
 			runner_listen(sb);
 			exec_resend(sb);
 		}
+	retain_schedule();
 }
 
 /* An operation that a start or an absence has cut off. */

@@ -244,7 +244,7 @@ ATF_TC_BODY(verify, tc)
 	home_make();
 	db_open();
 	append_many(1, 100);
-	eventlog_verify_start(&v);
+	eventlog_verify_start(&lg, &v);
 	while ((ret = eventlog_verify_slice(&lg, &v, 7)) == 1)
 		continue;
 	ATF_REQUIRE_MSG(ret == 0, "%s", v.why);
@@ -262,7 +262,7 @@ ATF_TC_BODY(verify, tc)
 	ATF_REQUIRE(eventdb_begin(&db) == 0);
 	ATF_REQUIRE(eventdb_put(&db, EDB_EVENTS, key, 8, frame, n) == 0);
 	ATF_REQUIRE(eventdb_commit(&db) == 0);
-	eventlog_verify_start(&v);
+	eventlog_verify_start(&lg, &v);
 	while ((ret = eventlog_verify_slice(&lg, &v, 7)) == 1)
 		continue;
 	ATF_REQUIRE_EQ(ret, -1);
@@ -271,11 +271,45 @@ ATF_TC_BODY(verify, tc)
 	ATF_REQUIRE(eventdb_begin(&db) == 0);
 	ATF_REQUIRE(eventdb_del(&db, EDB_EVENTS, key, 8) == 0);
 	ATF_REQUIRE(eventdb_commit(&db) == 0);
-	eventlog_verify_start(&v);
+	eventlog_verify_start(&lg, &v);
 	while ((ret = eventlog_verify_slice(&lg, &v, 7)) == 1)
 		continue;
 	ATF_REQUIRE_EQ(ret, -1);
 	ATF_REQUIRE_STREQ(v.why, "event 50: missing");
+	eventdb_close(&db);
+}
+
+/* Collected events leave the chain whole. */
+ATF_TC_WITHOUT_HEAD(collect);
+ATF_TC_BODY(collect, tc)
+{
+	struct eventlog_verify	 v;
+	int			 ret;
+
+	home_make();
+	db_open();
+	append_many(1, 30);
+	ATF_REQUIRE(eventdb_begin(&db) == 0);
+	/* 1, 4, ... 28 are of sandbox 1. */
+	ATF_REQUIRE_EQ(eventlog_collect(&lg, 1, 7), 7);
+	ATF_REQUIRE_EQ(eventlog_collect(&lg, 1, 7), 3);
+	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100), 1);
+	ATF_REQUIRE_EQ(eventlog_collect(&lg, 2, 100), 10);
+	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100), 1);
+	ATF_REQUIRE(eventdb_commit(&db) == 0);
+	eventlog_committed(&lg);
+	ATF_REQUIRE_EQ(lg.anchor, 2);
+	eventdb_close(&db);
+	db_open();
+	ATF_REQUIRE_EQ(lg.anchor, 2);
+	append_many(31, 40);
+	eventlog_verify_start(&lg, &v);
+	while ((ret = eventlog_verify_slice(&lg, &v, 7)) == 1)
+		continue;
+	ATF_REQUIRE_MSG(ret == 0, "%s", v.why);
+	ATF_REQUIRE_EQ(v.anchor, 2);
+	ATF_REQUIRE_EQ(v.skeletons, 18);
+	ATF_REQUIRE_EQ(v.events, 20);
 	eventdb_close(&db);
 }
 
@@ -626,6 +660,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, append);
 	ATF_TP_ADD_TC(tp, sandbox_index);
 	ATF_TP_ADD_TC(tp, verify);
+	ATF_TP_ADD_TC(tp, collect);
 	ATF_TP_ADD_TC(tp, crash);
 	ATF_TP_ADD_TC(tp, crash_uncommitted);
 	ATF_TP_ADD_TC(tp, crash_before_mark);

@@ -5,7 +5,8 @@
  * regress-srcs: ring.c
  * regress-objs: store.o store_answer.o store_broker.o store_change.o
  * regress-objs: store_events.o store_exec.o store_frontend.o store_ops.o
- * regress-objs: store_parent.o store_reconcile.o store_runner.o batch.o
+ * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
+ * regress-objs: batch.o
  * regress-objs: eventdb.o eventlog.o lifecycle.o model.o record.o
  * regress-objs: dispatch.o messages.o proc.o sandbox-linux.o policy.o
  * regress-objs: engine.o engine_curl.o engine_json.o seccomp_profile.o
@@ -665,6 +666,62 @@ ATF_TC_BODY(subscribe, tc)
 	ring_stop();
 }
 
+/* A deleted sandbox's history ends; the chain holds, the name is free. */
+ATF_TC_WITHOUT_HEAD(collect);
+ATF_TC_BODY(collect, tc)
+{
+	struct proto_events	 m;
+	struct got		 g;
+	uint64_t		 n, op;
+	uint32_t		 create, del, req;
+
+	ring_make();
+	ring.conf.retain_history = 1;
+	ring_start();
+	ring_engine(1);
+	memset(&m, 0, sizeof(m));
+	m.sandbox = strdup("");
+	m.from = 1;
+	m.follow = 1;
+	req = ring_ask(ROOT_SESSION, PROTO_EVENTS, &m);
+	free(m.sandbox);
+	event_must(req, 1);
+	n = ring_create(USER_SESSION, "web", &op);
+	create = ring.req;
+	event_must(req, 2);
+	ring_make_ready(n, op, MSG_BOX_CREATE, NULL);
+	ring_answered(create, PROTO_SANDBOX);
+	ring_answered(create, PROTO_END);
+	event_must(req, 3);
+	del = ring_ref(USER_SESSION, PROTO_DELETE, "web", 0);
+	ring_answered(del, PROTO_ACCEPTED);
+	ring_answered(del, PROTO_END);
+	event_must(req, 4);
+	removed(n);
+	event_must(req, 5);
+	ring_answer(req, PROTO_EVENT, &g);
+	ATF_REQUIRE_STREQ(g.m.event.type, "sandbox.collected");
+	ATF_REQUIRE_STREQ(kvv_get(&g.m.event.detail, "sandbox"), "web");
+	ring_done(&g);
+	ring_get(&ring.runner, MSG_LOG_REMOVE, &g);
+	ATF_REQUIRE_EQ(g.m.ref.n, n);
+	ring_done(&g);
+	ring_refused(ring_ref(USER_SESSION, PROTO_SHOW, "web", 0),
+	    CODE_NOT_FOUND);
+	ring_answer(ring_ask(ROOT_SESSION, PROTO_LOG_VERIFY, NULL),
+	    PROTO_VERIFY, &g);
+	ATF_REQUIRE_EQ(g.m.verify.events, 2);
+	ATF_REQUIRE_EQ(g.m.verify.skeletons, 4);
+	ring_done(&g);
+	ring_answered(ring.req, PROTO_END);
+	ring_kill();
+	ring_start();
+	ring_engine(1);
+	/* The number is not used again. */
+	ATF_REQUIRE_EQ(ring_ready(USER_SESSION, "web"), n + 1);
+	ring_stop();
+}
+
 /* Many at a time: each is answered, none twice, and the chain holds. */
 ATF_TC_WITHOUT_HEAD(crowd);
 ATF_TC_BODY(crowd, tc)
@@ -721,6 +778,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, deadline);
 	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, subscribe);
+	ATF_TP_ADD_TC(tp, collect);
 	ATF_TP_ADD_TC(tp, crowd);
 	return (atf_no_error());
 }

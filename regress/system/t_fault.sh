@@ -12,7 +12,7 @@ points()
 {
 	grep -rho --include='*.c' 'fault("[a-z_.]*")' "$SBX_TOP/lib" \
 	    "$SBX_TOP/sandboxd" | sed 's/.*"\(.*\)".*/\1/' | sort -u |
-	    grep -v '^runner\.remove\.'
+	    grep -vE '^(runner\.remove|store\.collect)\.'
 }
 
 # What a client gets an answer to, it notes: these are promises.

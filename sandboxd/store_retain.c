@@ -1,0 +1,215 @@
+/*
+ * The end of a history: when a sandbox has been deleted for as long as the
+ * configuration says, its events become skeletons, its rows and the logs of
+ * its execs go, and its name and its key can be used again.
+ *
+ * It works in slices, each a transaction of its own among the requests; what
+ * a kill cuts off goes on after the next start.
+ */
+#include <sys/types.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "store.h"
+
+#define RETAIN_WAIT_MAX	3600000	/* ms between two looks, at most */
+
+struct retain {
+	struct sandbox	*sb;
+	int		 left;		/* there was more than one slice */
+};
+
+static struct event	 retain_timer;
+static int		 retain_busy;	/* a slice is in the batch */
+static TAILQ_HEAD(, sandbox)	 retain_gone =
+    TAILQ_HEAD_INITIALIZER(retain_gone);
+
+static void	retain_look(int, short, void *);
+
+static uint64_t
+retain_due(const struct sandbox *sb)
+{
+	return (sb->r.changed + st.conf.retain_history * 1000000);
+}
+
+/* Looks again when the next history has been kept long enough. */
+void
+retain_schedule(void)
+{
+	struct sandbox	*sb;
+	uint64_t	 now = store_now(), ms = RETAIN_WAIT_MAX, due;
+
+	if (retain_busy)
+		return;
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
+		if (sb->r.state != SBX_DELETED)
+			continue;
+		due = retain_due(sb);
+		if (due <= now)
+			ms = 0;
+		else if ((due - now) / 1000000 + 1 < ms)
+			ms = (due - now) / 1000000 + 1;
+	}
+	timer_set(&retain_timer, retain_look, NULL, ms);
+}
+
+/* One more was deleted: not before what the timer is set to already. */
+void
+retain_deleted(void)
+{
+	uint64_t	 ms = st.conf.retain_history;
+
+	if (retain_busy || ms >= RETAIN_WAIT_MAX ||
+	    (event_initialized(&retain_timer) &&
+	    evtimer_pending(&retain_timer, NULL) && ms > 1000))
+		return;
+	timer_set(&retain_timer, retain_look, NULL, ms + 1);
+}
+
+/* What was collected is nobody's any more, once no request has it. */
+void
+retain_free(void)
+{
+	struct sandbox	*sb;
+
+	while ((sb = TAILQ_FIRST(&retain_gone)) != NULL) {
+		TAILQ_REMOVE(&retain_gone, sb, gone);
+		sandbox_free(sb);
+	}
+}
+
+static void
+retain_over(void *arg)
+{
+	struct sandbox	*sb = arg;
+
+	fault("store.collect.after");
+	log_info("sandbox %s (%llu): history collected", sb->r.id,
+	    (unsigned long long)sb->r.n);
+	events_collected(sb);
+	model_remove(&st.model, sb);
+	TAILQ_INSERT_TAIL(&retain_gone, sb, gone);
+}
+
+/* The events first, then the execs, then the sandbox itself. */
+static int
+body_retain(struct batch *b, void *arg)
+{
+	struct retain	*q = arg;
+	struct sandbox	*sb = q->sb;
+	struct kvv	 d = { 0 };
+	int		 n;
+
+	q->left = 0;
+	if (sb->r.state != SBX_DELETED)
+		return (BATCH_REFUSED);
+	if ((n = eventlog_collect(b->log, sb->r.n, STORE_SLICE)) == -1)
+		return (BATCH_FAIL);
+	if (n == STORE_SLICE) {
+		q->left = 1;
+		return (BATCH_OK);
+	}
+	if ((n = model_del_execs(b, &st.model, sb, STORE_SLICE)) == -1)
+		return (BATCH_FAIL);
+	if (n == STORE_SLICE) {
+		q->left = 1;
+		return (BATCH_OK);
+	}
+	detail_str(&d, "sandbox", sb->r.id);
+	detail_num(&d, "owner", sb->r.owner);
+	detail_num(&d, "events", sb->sseq);
+	if (store_event(b, NULL, EV_SBX_COLLECTED, ACTOR_DAEMON, 0,
+	    &d) != BATCH_OK || model_del(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
+	batch_after(b, retain_over, sb);
+	return (BATCH_OK);
+}
+
+/* What begins the log and was collected goes: the anchor moves forward. */
+static int
+body_anchor(struct batch *b, void *arg)
+{
+	struct retain	*q = arg;
+	struct kvv	 d = { 0 };
+	int		 n;
+
+	if ((n = eventlog_anchor(b->log, STORE_SLICE)) == -1)
+		return (BATCH_FAIL);
+	q->left = n == STORE_SLICE;
+	if (n == 0)
+		return (BATCH_REFUSED);
+	detail_num(&d, "sequence", b->log->anchor);
+	return (store_event(b, NULL, EV_LOG_ANCHOR, ACTOR_DAEMON, 0, &d));
+}
+
+static void
+retain_done(void *arg, int result)
+{
+	struct retain	*q = arg;
+
+	retain_busy = 0;
+	if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL)
+		timer_set(&retain_timer, retain_look, NULL, STORE_RETRY_MS);
+	else
+		timer_set(&retain_timer, retain_look, NULL, 0);
+	free(q);
+}
+
+static void
+anchor_done(void *arg, int result)
+{
+	struct retain	*q = arg;
+
+	retain_busy = 0;
+	if (result == BATCH_OK && q->left)
+		timer_set(&retain_timer, retain_look, NULL, 0);
+	else
+		retain_schedule();
+	free(q);
+}
+
+/* Before the last that is known of them goes: a kill leaves none behind. */
+static void
+retain_logs(struct sandbox *sb)
+{
+	struct msg_exec_ref	 m;
+
+	if (sb->collecting)
+		return;
+	sb->collecting = 1;
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	pipe_send(&st.runner, MSG_LOG_REMOVE, 0, 0, 0, -1, &m);
+}
+
+static void
+retain_look(int fd, short event, void *arg)
+{
+	struct sandbox	*sb;
+	struct retain	*q;
+	uint64_t	 now = store_now();
+
+	(void)fd;
+	(void)event;
+	(void)arg;
+	if (retain_busy)
+		return;
+	retain_busy = 1;
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+		if (sb->r.state == SBX_DELETED && retain_due(sb) <= now)
+			break;
+	q->sb = sb;
+	fault("store.collect.before");
+	if (sb != NULL) {
+		retain_logs(sb);
+		batch_following(&st.batch, body_retain, retain_done, q);
+	} else
+		batch_following(&st.batch, body_anchor, anchor_done, q);
+}
