@@ -501,14 +501,16 @@ rig_pump(struct rig *r, int ms)
 }
 
 void
-rig_until(struct rig *r, const int *flag)
+rig_until_at(struct rig *r, const int *flag, int line)
 {
 	double	 end = rig_now() + DEADLINE;
 
 	while (!*flag) {
 		rig_pump(r, 1000);
-		ATF_REQUIRE_MSG(!r->eof || *flag, "the guest hung up");
-		ATF_REQUIRE_MSG(rig_now() < end, "waited too long");
+		ATF_REQUIRE_MSG(!r->eof || *flag, "line %d: the guest hung up",
+		    line);
+		ATF_REQUIRE_MSG(rig_now() < end, "line %d: waited too long",
+		    line);
 	}
 }
 

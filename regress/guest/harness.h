@@ -80,7 +80,8 @@ void	 rig_wait_procs(const struct rig *, int);
 /* One frame, or end of file; 0 if none came within the milliseconds. */
 int	 rig_pump(struct rig *, int);
 /* Frames until the flag is up; a test that waits a minute has failed. */
-void	 rig_until(struct rig *, const int *);
+void	 rig_until_at(struct rig *, const int *, int);
+#define rig_until(r, flag)	rig_until_at(r, flag, __LINE__)
 double	 rig_now(void);
 
 void	 rig_send(struct rig *, const void *, ssize_t);

@@ -179,7 +179,7 @@ ROOT_TC(signals, "a signal goes to the first process, or to all")
 	(void)tc;
 	rig_boot(r);
 	rig_sh(r, 1, 0, 0, 0, "trap 'echo usr; exit 5' USR1; "
-	    "(sleep 1000; echo not) & echo ready; wait; wait");
+	    "sleep 1000 & echo ready; wait; wait");
 	wait_word(r, 1, "ready");
 	rig_signal(r, 1, SIGUSR1, 0);
 	rig_until(r, &r->jobs[1].ended);
@@ -205,10 +205,10 @@ ROOT_TC(signals, "a signal goes to the first process, or to all")
 	ATF_CHECK_EQ(GP_SIGNALED, r->jobs[3].ex.kind);
 	ATF_CHECK_EQ(SIGKILL, (int)r->jobs[3].ex.signo);
 	/* A signal that nobody can have heard yet is kept for it. */
-	rig_sh(r, 4, 0, 0, 0, "sleep 1000");
-	rig_signal(r, 4, SIGINT, 0);
+	rig_sh(r, 4, 0, 0, 0, "exec sleep 1000");
+	rig_signal(r, 4, SIGUSR2, 0);
 	rig_until(r, &r->jobs[4].ended);
-	ATF_CHECK_EQ(SIGINT, (int)r->jobs[4].ex.signo);
+	ATF_CHECK_EQ(SIGUSR2, (int)r->jobs[4].ex.signo);
 	still_well(r, 5);
 	rig_end(r);
 }
