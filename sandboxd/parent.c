@@ -27,6 +27,7 @@
 #define READY_SECS	60		/* for all children to be ready */
 #define REAP_SECS	10		/* until a killed one is missed */
 #define STOP_SECS	10		/* for a polite end */
+#define MUTE_SECS	2		/* to die after its pipe has ended */
 #define DELAY_MIN	100		/* ms, doubled with each death */
 #define DELAY_MAX	30000
 #define DEATHS_MAX	1024
@@ -302,9 +303,13 @@ on_child(int fd, short event, void *arg)
 	child_frames(c, 0);
 	if (n == -1 && !c->condemned)
 		child_condemn(c, "its pipe cannot be read");
-	else if (n == 0 && !c->condemned)
-		/* It has closed its end: its death is about to be told. */
+	else if (n == 0 && !c->condemned) {
+		/* Its death is about to be told; if it lives, it must not. */
 		event_del(&ch->ev);
+		c->mute = 1;
+		if (env.state == SET_RUNNING)
+			timer_set(MUTE_SECS * 1000);
+	}
 }
 
 static void
@@ -344,7 +349,7 @@ child_start(struct child *c)
 		return (-1);
 	}
 	c->started = parent_now();
-	c->ready = c->condemned = 0;
+	c->ready = c->condemned = c->mute = 0;
 	chan_init(&c->ch, fd, c->name, on_child);
 	c->ch.maxqueued = QUEUE_MAX;
 	c->open = 1;
@@ -515,6 +520,10 @@ on_timer(int fd, short event, void *arg)
 		timer_set(REAP_SECS * 1000);
 		break;
 	case SET_RUNNING:
+		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+			if (env.child[r].mute)
+				child_condemn(&env.child[r],
+				    "has closed its pipe");
 		break;
 	}
 }

@@ -54,6 +54,7 @@ struct child {
 	int		 open;		/* ch is in use */
 	int		 ready;
 	int		 condemned;	/* broke the protocol: killed */
+	int		 mute;		/* its pipe has ended */
 };
 
 struct parent {

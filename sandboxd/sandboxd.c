@@ -59,6 +59,24 @@ usage(void)
 	exit(1);
 }
 
+/*
+ * The file is read again later, when we are in another directory.  What it
+ * is a link to may be another file by then, and that one is meant.
+ */
+static const char *
+absolute(const char *file)
+{
+	char	*cwd, *path;
+
+	if (*file == '/')
+		return (file);
+	if ((cwd = getcwd(NULL, 0)) == NULL ||
+	    asprintf(&path, "%s/%s", cwd, file) == -1)
+		err(1, "%s", file);
+	free(cwd);
+	return (path);
+}
+
 /* The words are the parent's; descriptor 3 tells whether it really was it. */
 static void
 child_main(int argc, char *argv[])
@@ -227,7 +245,6 @@ main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
 	const char			*file = CONF_FILE;
-	char				*path;
 	int				 ch, check = 0;
 
 	setproctitle_init(argc, argv, environ);
@@ -253,10 +270,7 @@ main(int argc, char *argv[])
 		}
 	if (optind != argc)
 		usage();
-	/* It is read again later, when we are in another directory. */
-	if ((path = realpath(file, NULL)) == NULL)
-		err(1, "%s", file);
-	env.conf = conf_parse(check ? file : path, &errs);
+	env.conf = conf_parse(check ? file : absolute(file), &errs);
 	fputs(errs.text, stderr);
 	if (env.conf == NULL)
 		exit(1);

@@ -91,6 +91,63 @@ credentials_cleanup()
 	daemon_cleanup
 }
 
+# as_role role command ...: with the credentials that its process has
+as_role()
+{
+	local p g
+
+	p=$(daemon_child "$1") || atf_fail "no $1"
+	shift
+	g=$(field $p Groups | tr ' ' ,)
+	if [ -n "$g" ]; then
+		g="--groups $g"
+	else
+		g=--clear-groups
+	fi
+	# shellcheck disable=SC2086
+	setpriv --reuid "$(field $p Uid | cut -d' ' -f1)" \
+	    --regid "$(field $p Gid | cut -d' ' -f1)" $g \
+	    --bounding-set=-all --no-new-privs "$@"
+}
+
+atf_test_case reach cleanup
+reach_head()
+{
+	atf_set descr "who can reach the logs and the workspaces"
+}
+reach_body()
+{
+	daemon_start
+	for r in $ROLES; do
+		for what in log work; do
+			case $what in
+			log)
+				set -- ls "$STATE/runner/log"
+				who=runner
+				;;
+			work)
+				set -- ls "$STATE/work" "$STATE/mnt"
+				who=nobody
+				;;
+			esac
+			if [ $r = $who ]; then
+				as_role $r "$@" >out 2>&1 ||
+				    atf_fail "$r is refused: $what"
+			else
+				! as_role $r "$@" >out 2>&1 ||
+				    atf_fail "$r reaches: $what"
+				grep -qi "permission denied" out ||
+				    atf_fail "$r, $what: $(cat out)"
+			fi
+		done
+	done
+	daemon_stop
+}
+reach_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case modes cleanup
 modes_head()
 {
@@ -444,6 +501,7 @@ hostile_tree_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case credentials
+	atf_add_test_case reach
 	atf_add_test_case modes
 	atf_add_test_case restart
 	atf_add_test_case resting
