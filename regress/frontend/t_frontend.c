@@ -481,8 +481,8 @@ ROOT_TEST(stops_politely)
 	cl_send(&c, PROTO_PING, 2, NULL);
 	fe_expect(&fe.store, PROTO_PING, &f, NULL);
 	fe_send(&fe.main, MSG_SHUTDOWN, 0, 0, -1, NULL);
-	cl_gone(&sub);
 	fe_end(&fe, c.session, 2);
+	cl_gone(&sub);
 	(void)cl_expect(&c, PROTO_END, 2, NULL);
 	cl_gone(&c);
 	ATF_CHECK_EQ(0, fe_wait(&fe));
