@@ -179,7 +179,7 @@ work_box(const struct request *r, int fd, char *path)
 static int
 work(const struct request *r, int fd)
 {
-	char	 path[4096], *p;
+	char	 path[4096], name[128], text[512], *p;
 	json_t	*list;
 	int	 ret;
 
@@ -197,10 +197,12 @@ work(const struct request *r, int fd)
 		    "\"CpuCfsQuota\":true}"));
 	if (strncmp(path, "/images/create", 14) == 0)
 		return (reply(fd, 200, "{\"status\":\"" FAKE_IMAGE "\"}\r\n"));
-	if (strncmp(path, "/images/", 8) == 0)
-		return (reply(fd, 200, "{\"Id\":\"" FAKE_IMAGE "\",\"RepoTags"
-		    "\":[\"test-image:latest\"],\"Architecture\":\"amd64\","
-		    "\"Size\":1,\"Config\":{}}"));
+	if (sscanf(path, "/images/%127[^/]", name) == 1) {
+		snprintf(text, sizeof(text), "{\"Id\":\"" FAKE_IMAGE "\","
+		    "\"RepoTags\":[\"%s:latest\"],\"Architecture\":\"amd64\","
+		    "\"Size\":1,\"Config\":{}}", name);
+		return (reply(fd, 200, text));
+	}
 	if (strncmp(path, "/containers/json", 16) == 0) {
 		list = json_array();
 		if (box != NULL)

@@ -184,8 +184,8 @@ ATF_TC_BODY(image, tc)
 	ATF_CHECK_STREQ(m.failed.field, "image");
 	ATF_CHECK(!m.failed.left);
 
-	strlcpy(req.image, "docker.io/library/" TB_IMAGE ":latest",
-	    sizeof(req.image));
+	snprintf(req.image, sizeof(req.image), "docker.io/library/%.64s:latest",
+	    tb.policy.conf.image);
 	need(tb_answer(&tb, tb_send(&tb, MSG_BOX_CREATE, &req), &m),
 	    MSG_BOX_STARTED, &m);
 	strlcpy(id, m.started.image_id, sizeof(id));

@@ -53,7 +53,8 @@ tb_policy(struct tb *tb)
 	free(s);
 	c->uid_low = 2000000000;
 	c->uid_high = 2000065535;
-	snprintf(c->image, sizeof(c->image), "%s", TB_IMAGE);
+	/* Of this test alone, since others import at the same time. */
+	snprintf(c->image, sizeof(c->image), "test-%016" PRIx64, r);
 	c->tmp_size = 64 << 20;
 	c->max_memory = 1ULL << 32;
 	c->max_mcpus = 4000;
@@ -229,7 +230,7 @@ tb_request(struct tb *tb, struct msg_box_create *req, uint64_t n)
 	req->n = n;
 	snprintf(req->id, sizeof(req->id), "box%" PRIu64, n);
 	snprintf(req->nonce, sizeof(req->nonce), "%032" PRIx64, n);
-	snprintf(req->image, sizeof(req->image), "%s", TB_IMAGE);
+	snprintf(req->image, sizeof(req->image), "%s", tb->policy.conf.image);
 	req->uid = req->gid = 2000000000 + n;
 	req->memory = 64 << 20;
 	req->mcpus = 1000;
@@ -273,7 +274,7 @@ tb_import(struct tb *tb)
 	struct proto_image	 image;
 
 	memset(&m, 0, sizeof(m));
-	snprintf(m.name, sizeof(m.name), "%s", TB_IMAGE);
+	snprintf(m.name, sizeof(m.name), "%s", tb->policy.conf.image);
 	pipe_send(&tb->ch, MSG_IMPORT, ++tb->op, 7, 8, -1, &m);
 	ATF_REQUIRE(chan_flush_wait(&tb->ch) == 0);
 	tb_recv(tb, MSG_IMPORT_STREAM, &f, NULL);

@@ -7,7 +7,6 @@
 
 #include "policy.h"
 
-#define TB_IMAGE	"test-image"
 #define TB_BOXES	16	/* numbers of a test's sandboxes end here */
 
 struct tb {
