@@ -141,7 +141,7 @@ struct sandbox {
 	struct waiters		 waiters;
 	int			 listed;	/* inventory is to name it */
 	int			 named;		/* and did */
-	int			 listening;	/* runner was told */
+	int			 here;		/* its guest is connected */
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
 	int			 collecting;

@@ -150,7 +150,10 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 	return (sb == NULL ? BATCH_OK : model_put_counters(b, sb));
 }
 
-/* Milliseconds; an event that is set already is set anew. */
+/*
+ * Milliseconds; an event that is set already is set anew.  Timers come after
+ * the pipes and beside the batch: work in slices must not keep that waiting.
+ */
 void
 timer_set(struct event *ev, void (*fn)(int, short, void *), void *arg,
     uint64_t ms)
@@ -162,6 +165,7 @@ timer_set(struct event *ev, void (*fn)(int, short, void *), void *arg,
 	if (event_initialized(ev))
 		evtimer_del(ev);
 	evtimer_set(ev, fn, arg);
+	event_priority_set(ev, STORE_PRIO_BATCH);
 	evtimer_add(ev, &tv);
 }
 
@@ -181,6 +185,7 @@ store_batch(int fd, short event, void *arg)
 	(void)event;
 	(void)arg;
 	left = batch_run(&st.batch);
+	st.rounds = 0;
 	timer_del(&st.follow);
 	if (left > 0)
 		event_active(&st.turn, EV_TIMEOUT, 1);
@@ -206,6 +211,17 @@ store_wake(struct batch *b, int now)
 	else if (!event_initialized(&st.follow) ||
 	    !evtimer_pending(&st.follow, NULL))
 		timer_set(&st.follow, store_batch, NULL, STORE_FOLLOW_MS);
+}
+
+/*
+ * A pipe has been read.  If there is always one that can be, the batch's turn
+ * would never come.
+ */
+void
+store_round(void)
+{
+	if (st.going && st.batch.ngating > 0 && ++st.rounds >= STORE_ROUNDS)
+		store_batch(-1, 0, NULL);
 }
 
 static int
@@ -302,13 +318,13 @@ store_exit(void)
 __attribute__((__noreturn__)) void
 store_run(int fd, const char *home)
 {
-	event_priority_init(3);
+	event_priority_init(STORE_PRIO_BATCH + 1);
 	RB_INIT(&st.sessions);
 	TAILQ_INIT(&st.forbroker);
 	TAILQ_INIT(&st.forrunner);
 	st.home = home;
 	evtimer_set(&st.turn, store_batch, NULL);
-	event_priority_set(&st.turn, 2);
+	event_priority_set(&st.turn, STORE_PRIO_BATCH);
 	chan_init(&st.parent, fd, "parent", store_dispatch_parent);
 	proc_log(&st.parent);
 	event_dispatch();

@@ -25,6 +25,8 @@
 #include "sandboxd.h"
 #include "spec.h"
 
+#define STORE_PRIO_BATCH		2	/* of libevent's, after the pipes */
+#define STORE_ROUNDS		8	/* pipes read before a batch, at most */
 #define STORE_ENGINE_MAX	4	/* operations at the broker at a time */
 #define STORE_PAGE		256	/* entries of a list in one answer */
 #define STORE_SLICE		512	/* events of a replay in one turn */
@@ -115,6 +117,7 @@ struct store {
 	struct msg_engine	 engine;
 	int			 going;		/* GO has come */
 	int			 engine_known;	/* something was heard */
+	u_int			 rounds;	/* pipes read since the last batch */
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
 	uint64_t		 op;		/* newest operation's number */
@@ -133,6 +136,7 @@ RB_PROTOTYPE(session_tree, session, entry, session_cmp)
 
 /* store.c */
 void		 store_go(void);
+void		 store_round(void);
 __attribute__((__noreturn__)) void	store_run(int, const char *);
 __attribute__((__noreturn__)) void	store_exit(void);
 uint64_t	 store_now(void);

@@ -175,4 +175,5 @@ store_dispatch_broker(int fd, short event, void *arg)
 	if (pipe_dispatch(arg, handlers,
 	    sizeof(handlers) / sizeof(handlers[0])) == 0)
 		event_del(&((struct chan *)arg)->ev);
+	store_round();
 }

@@ -240,6 +240,13 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL ||
 	    request_space(&a) == -1)
 		return (0);
+	/* Its container may be dead, and nobody could say so. */
+	if (sb->r.state == SBX_READY && !sb->here && st.engine_known &&
+	    !st.engine.up) {
+		answer_error(&a, CODE_UNAVAILABLE, NULL, "the guest of %s and "
+		    "the Engine are away", sb->r.id);
+		return (0);
+	}
 	user = spec_user(m->user);
 	if (user >= 0 && user != (int64_t)sb->r.uid) {
 		answer_error(&a, CODE_UNSUPPORTED, "user", "commands run as "

@@ -89,7 +89,6 @@ runner_listen(struct sandbox *sb)
 	m.owner = sb->r.owner;
 	m.boot = sb->r.boot;
 	m.pid = sb->r.pid;
-	sb->listening = 1;
 	pipe_send(&st.runner, MSG_LISTEN, sb->r.op, 0, 0, -1, &m);
 }
 
@@ -101,7 +100,7 @@ runner_unlisten(struct sandbox *sb)
 	memset(&m, 0, sizeof(m));
 	m.n = sb->r.n;
 	m.owner = sb->r.owner;
-	sb->listening = 0;
+	sb->here = 0;
 	pipe_send(&st.runner, MSG_UNLISTEN, sb->r.op, 0, 0, -1, &m);
 }
 
@@ -539,6 +538,7 @@ void
 op_guest_gone(struct sandbox *sb)
 {
 	/* It comes again, or its container's end is told by the broker. */
+	sb->here = 0;
 	sb->op.hello = 0;
 	if (op_step(sb) == STEP_GUEST_STOP && !sb->op.committing) {
 		timer_set(&sb->op.deadline, op_deadline, sb,

@@ -168,15 +168,27 @@ reconcile_judge(struct sandbox *sb)
 	}
 }
 
+static void
+reconcile_again(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	(void)arg;
+	/* Its return, if it is away, asks as well. */
+	if (st.engine.up && st.inventory == 0)
+		reconcile_engine();
+}
+
 void
 reconcile_end(const struct msg_box_done *m)
 {
-	struct sandbox	*sb;
+	static struct event	 again;
+	struct sandbox		*sb;
 
 	st.inventory = 0;
 	if (m->code != CODE_OK) {
-		/* The Engine's return, which is told again, brings another. */
 		log_warnx("inventory: %s", m->text);
+		timer_set(&again, reconcile_again, NULL, STORE_RETRY_MS);
 		return;
 	}
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {

@@ -51,6 +51,7 @@ runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	fault("store.hello.before");
 	if ((sb = model_number(&st.model, m->n)) == NULL)
 		return (0);
+	sb->here = 1;
 	if (sb->r.state != SBX_READY || m->boot == sb->r.boot) {
 		op_hello(sb, m);
 		return (0);
@@ -234,4 +235,5 @@ store_dispatch_runner(int fd, short event, void *arg)
 	if (pipe_dispatch(arg, handlers,
 	    sizeof(handlers) / sizeof(handlers[0])) == 0)
 		event_del(&((struct chan *)arg)->ev);
+	store_round();
 }
