@@ -34,7 +34,9 @@ watch_down(const char *why)
 
 	watch_call = NULL;
 	if (b->up || !watch_told || strcmp(b->why, why) != 0) {
-		log_warnx("the Engine is away: %s", why);
+		/* The store logs the loss of one that was there. */
+		if (!b->up)
+			log_warnx("the Engine is away: %s", why);
 		memset(&watch_msg, 0, sizeof(watch_msg));
 		snprintf(watch_msg.text, sizeof(watch_msg.text), "%s", why);
 		pipe_send(&b->store, MSG_ENGINE, 0, 0, 0, -1, &watch_msg);
@@ -63,9 +65,7 @@ watch_up(void *arg)
 	watch_msg.up = 1;
 	watch_msg.live_restore = b->policy.live_restore;
 	watch_msg.unenforced = b->policy.missing;
-	log_info("Engine %s, API %s%s", watch_msg.version, watch_msg.api,
-	    b->policy.live_restore ? "" :
-	    "; without live-restore sandboxes end with it");
+	log_debug("Engine %s, API %s", watch_msg.version, watch_msg.api);
 	pipe_send(&b->store, MSG_ENGINE, 0, 0, 0, -1, &watch_msg);
 	broker_op_kick();
 }

@@ -82,6 +82,7 @@ import_done(struct engine_answer *ans, void *arg)
 		return;
 	}
 	import_failed(im, ans->result == ENGINE_REFUSED ? CODE_ENGINE_ERROR :
+	    ans->result == ENGINE_INPUT ? CODE_INVALID_ARGUMENT :
 	    CODE_UNAVAILABLE, "", ans->text);
 	if (ans->result == ENGINE_AWAY)
 		broker_engine_lost(ans->text);

@@ -288,7 +288,7 @@ create_created(struct engine_answer *ans, void *arg)
 		broker_engine_lost(ans->text);
 		bop_fail_answer(op, ans, 0);
 		return;
-	case ENGINE_UNKNOWN:
+	default:
 		/* The Engine may be at it still: give it some time. */
 		op->wait = BOP_WAIT_MAX / 2;
 		bop_later(op, create_inspect);

@@ -23,6 +23,8 @@
 #define ENGINE_URL_MAX		2048
 #define ENGINE_HEADER_MAX	65536	/* all headers of one answer */
 #define ENGINE_STALL		300	/* seconds without a byte to import */
+#define ENGINE_TAR_MAGIC	257	/* where it is in the first header */
+#define ENGINE_TAR_END		1024	/* zeros behind the last file */
 #define ENGINE_CONNS		8	/* idle connections that are kept */
 
 enum engine_op {
@@ -73,6 +75,10 @@ struct engine_call {
 	/* image import only */
 	int				 fd;
 	struct event			 fdev, stall;
+	uint64_t			 sent;
+	size_t				 zeros;		/* that it ends in */
+	int				 tar;		/* not compressed */
+	int				 cut;		/* it has no end */
 	char				 id[ENGINE_NAME_MAX];
 	char				 error[ENGINE_TEXT_MAX];
 };
@@ -212,7 +218,28 @@ engine_stall_start(struct engine_call *call)
 	evtimer_add(&call->stall, &tv);
 }
 
-/* The client's bytes on their way into an image; nobody looks at them. */
+/*
+ * The client's bytes on their way into an image.  The Engine takes an archive
+ * that breaks off between two files for a whole one, and the end of the pipe
+ * is also that of a client that was killed.  So all that is looked at here is
+ * whether a tar archive (by the magic of its first header) ends in its two
+ * blocks of zeros; a compressed one tells its end itself.
+ */
+static void
+engine_tar(struct engine_call *call, const char *p, size_t len)
+{
+	size_t	 i;
+
+	if (call->sent < ENGINE_TAR_MAGIC && call->sent + len >=
+	    ENGINE_TAR_MAGIC + 5)
+		call->tar = memcmp(p + (ENGINE_TAR_MAGIC - call->sent),
+		    "ustar", 5) == 0;
+	for (i = len; i > 0 && p[i - 1] == '\0'; i--)
+		;
+	call->zeros = i == 0 ? call->zeros + len : len - i;
+	call->sent += len;
+}
+
 static size_t
 engine_cb_read(char *p, size_t size, size_t n, void *arg)
 {
@@ -228,6 +255,12 @@ engine_cb_read(char *p, size_t size, size_t n, void *arg)
 		return (CURL_READFUNC_ABORT);
 	}
 	engine_stall_start(call);
+	if (len == 0 && call->tar && call->zeros < ENGINE_TAR_END) {
+		call->cut = 1;
+		call->broken = "the archive is not complete";
+		return (CURL_READFUNC_ABORT);
+	}
+	engine_tar(call, p, len);
 	return (len);
 }
 
@@ -325,7 +358,7 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 		why = lcurl.easy_strerror(code);
 	if (why != NULL) {
 		ans->result = code == CURLE_COULDNT_CONNECT ? ENGINE_AWAY :
-		    ENGINE_UNKNOWN;
+		    call->cut ? ENGINE_INPUT : ENGINE_UNKNOWN;
 		ans->status = 0;
 		engine_text(ans->text, sizeof(ans->text), why);
 		return;

@@ -27,7 +27,8 @@ enum engine_result {
 	ENGINE_OK,		/* a 2xx status and a sound answer */
 	ENGINE_REFUSED,		/* the Engine said no: see status and text */
 	ENGINE_AWAY,		/* not connected: nothing was asked */
-	ENGINE_UNKNOWN		/* asked, and no sound answer came */
+	ENGINE_UNKNOWN,		/* asked, and no sound answer came */
+	ENGINE_INPUT		/* what was to be sent is not whole */
 };
 
 struct engine_answer {

@@ -198,6 +198,28 @@ ATF_TC_BODY(image, tc)
 	tb_stop(&tb);
 }
 
+/* An archive that breaks off between two files is no image. */
+ATF_TC_WITHOUT_HEAD(truncated);
+ATF_TC_BODY(truncated, tc)
+{
+	struct msg_import	 im;
+	struct msg_box_failed	 failed;
+	struct frame		 f;
+	struct tb		 tb;
+
+	begin(&tb);
+	memset(&im, 0, sizeof(im));
+	snprintf(im.name, sizeof(im.name), "%.64s-cut", tb.policy.conf.image);
+	tb_send(&tb, MSG_IMPORT, &im);
+	tb_recv(&tb, MSG_IMPORT_STREAM, &f, NULL);
+	tb_tar(f.fd, 1024);
+	chan_frame_free(&f);
+	tb_recv(&tb, MSG_IMPORT_FAILED, &f, &failed);
+	ATF_CHECK_MSG(failed.code == CODE_INVALID_ARGUMENT, "%s", failed.text);
+	chan_frame_free(&f);
+	tb_stop(&tb);
+}
+
 /* A death that nobody asked for is told, with its status. */
 ATF_TC_WITHOUT_HEAD(died);
 ATF_TC_BODY(died, tc)
@@ -305,5 +327,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, others);
 	ATF_TP_ADD_TC(tp, overtaken);
 	ATF_TP_ADD_TC(tp, refused);
+	ATF_TP_ADD_TC(tp, truncated);
 	return (atf_no_error());
 }

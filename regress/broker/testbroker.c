@@ -244,10 +244,10 @@ tb_request(struct tb *tb, struct msg_box_create *req, uint64_t n)
 }
 
 /* An archive of one empty directory. */
-static void
-tb_tar(int fd)
+void
+tb_tar(int fd, size_t len)
 {
-	unsigned char	 block[1536];
+	unsigned char	 block[TB_TAR];
 	unsigned int	 sum = 0, i;
 
 	memset(block, 0, sizeof(block));
@@ -263,7 +263,7 @@ tb_tar(int fd)
 	for (i = 0; i < 512; i++)
 		sum += block[i];
 	snprintf((char *)block + 148, 8, "%06o", sum);
-	ATF_REQUIRE(write(fd, block, sizeof(block)) == sizeof(block));
+	ATF_REQUIRE(write(fd, block, len) == (ssize_t)len);
 }
 
 void
@@ -279,7 +279,7 @@ tb_import(struct tb *tb)
 	ATF_REQUIRE(chan_flush_wait(&tb->ch) == 0);
 	tb_recv(tb, MSG_IMPORT_STREAM, &f, NULL);
 	ATF_REQUIRE(f.fd != -1 && f.session == 7 && f.req == 8);
-	tb_tar(f.fd);
+	tb_tar(f.fd, TB_TAR);
 	chan_frame_free(&f);
 	tb_recv(tb, MSG_IMPORTED, &f, &image);
 	ATF_REQUIRE(f.session == 7 && f.req == 8);

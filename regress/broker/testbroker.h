@@ -30,6 +30,8 @@ uint64_t tb_send(struct tb *, uint32_t, const void *);
 /* A request that the policy allows, with its directories. */
 void	 tb_request(struct tb *, struct msg_box_create *, uint64_t);
 void	 tb_import(struct tb *);
+void	 tb_tar(int, size_t);	/* so many bytes of an archive */
+#define TB_TAR	1536		/* all of it */
 /* How many containers the broker says are ours; the last one's state. */
 int	 tb_inventory(struct tb *, struct msg_box_state *);
 
