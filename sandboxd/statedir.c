@@ -79,6 +79,31 @@ lock_wait(int fd)
 	return (ret);
 }
 
+/* A dead parent may wait for who reaps it: then it is no parent any more. */
+static int
+lock_alive(pid_t pid)
+{
+	char	 path[32], buf[512];
+	char	*state;
+	ssize_t	 n;
+	int	 fd;
+
+	if (kill(pid, 0) == -1 && errno == ESRCH)
+		return (0);
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return (errno != ENOENT);
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return (n == -1 && errno != ESRCH);
+	buf[n] = '\0';
+	/* The state follows the name, which may have any byte in it. */
+	if ((state = strrchr(buf, ')')) == NULL || state[1] == '\0')
+		return (1);
+	return (state[2] != 'Z' && state[2] != 'X');
+}
+
 static int
 lock_open(struct statedir *d)
 {
@@ -100,7 +125,7 @@ lock_open(struct statedir *d)
 			n = 0;
 		buf[n] = '\0';
 		pid = (pid_t)strtol(buf, NULL, 10);
-		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
+		if (pid <= 0 || lock_alive(pid) ||
 		    lock_wait(d->lock) == -1) {
 			log_warnx("%s: already running, pid %d", d->path,
 			    (int)pid);

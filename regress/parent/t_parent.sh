@@ -289,6 +289,7 @@ stale_body()
 	daemon_start
 	i=$(cat "$STATE/instance")
 	kill -KILL "$(daemon_pid)"
+	await "_gone $(daemon_pid)"
 	# At once: the new one waits for the processes of the old one.
 	[ -S "$SOCK" ] || atf_fail "the socket has gone with the daemon"
 	daemon_run
