@@ -110,6 +110,14 @@ cleanup() {
 	scratch=
 }
 
+# Without the programs every test would say so in its own words.
+for p in sandboxd/sandboxd sandboxd/guest/sandbox-guest sandboxctl/sandboxctl; do
+	for b in $built $fault; do
+		[ ! -f "${p%/*}/Makefile" ] || [ -x "$b/$p" ] ||
+		    die "$b/$p is missing: run 'make all fault' or 'asan-build'"
+	done
+done
+
 # The areas of this run, and of them those that are there.
 areas=
 for a in "$@"; do
