@@ -25,13 +25,13 @@ struct sandbox_error {
 	enum code	 code;
 	char		 text[TEXT_MAX + 1];
 	char		 field[FIELD_MAX + 1];	/* "" if none */
-	int		 lost;		/* 1: the connection is of no more use */
+	int		 lost;		/* 1: the connection is useless now */
 };
 
 struct sandbox_answer {
 	uint32_t	 req;		/* of the request that it answers */
 	uint32_t	 type;		/* enum proto_type: which of u */
-	int		 fd;		/* STREAM; -1 none.  Take it: set to -1 */
+	int		 fd;		/* STREAM; -1: none, or taken */
 	union {
 		struct proto_end	 end;
 		struct proto_error	 error;
@@ -146,7 +146,7 @@ int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
  * where they were, for `again' milliseconds at most.
  */
 struct sandbox_io {
-	int		 in;	/* input is read from here, -1: none; not closed */
+	int		 in;	/* input comes from it, -1: none; not closed */
 	/* Output: 0, or -1 with errno to give up (the error tells it). */
 	int		(*out)(void *, int stream, const void *, size_t);
 	/* GAP and STALLED, and ACCEPTED once; may be NULL. */

@@ -431,12 +431,17 @@ sandbox_image_import(struct sandbox *sb, const char *name, int fd,
     struct proto_image *image)
 {
 	struct proto_image_import	 imp;
-	struct import_arg		 ia = { image, -1, 0 };
+	struct import_arg		 ia;
 	struct sandbox_answer		 a;
 	uint32_t			 req;
 	int				 n, error = 0;
 
 	memset(&imp, 0, sizeof(imp));
+	ia.image = image;
+	ia.pipe = -1;
+	ia.got = 0;
+	if (image != NULL)
+		memset(image, 0, sizeof(*image));
 	if (strlen(name) >= sizeof(imp.name))
 		return (sandbox_fail(sb, CODE_INVALID_ARGUMENT,
 		    "image name of %zu bytes: the limit is %d", strlen(name),

@@ -17,7 +17,7 @@ struct sandbox {
 	int			 fd;	/* non-blocking; -1: lost */
 	struct imsgbuf		 ibuf;
 	char			*path;
-	char			 client[sizeof(((struct proto_hello *)0)->client)];
+	char			 client[64];	/* as in HELLO */
 	uint32_t		 nextreq;
 	struct proto_hello_ok	 hello;
 	struct sandbox_error	 err;

@@ -18,8 +18,8 @@
 #include "sandbox_int.h"
 
 #define IO_READ		(64 * 1024)	/* what a pipe holds */
-#define IO_INPUT	(256 * 1024)	/* input kept until it is acknowledged */
-#define IO_LOSSES	20		/* in a row, without an answer between */
+#define IO_INPUT	(256 * 1024)	/* input kept until acknowledged */
+#define IO_LOSSES	20		/* in a row, and no answer between */
 #define IO_PAUSE	100		/* ms, when attaching came too early */
 
 struct io {
@@ -471,6 +471,7 @@ sandbox_run(struct sandbox *sb, const struct proto_exec *x,
 	int			 ret;
 
 	prepare(&p, sb, io, x->sandbox);
+	memset(&own, 0, sizeof(own));
 	p.info = info == NULL ? &own : info;
 	memset(p.info, 0, sizeof(*p.info));
 	p.type = PROTO_ATTACH;
@@ -497,6 +498,7 @@ sandbox_attach(struct sandbox *sb, const struct proto_attach *at,
 	int			 ret;
 
 	prepare(&p, sb, io, at->exec);
+	memset(&own, 0, sizeof(own));
 	p.info = info == NULL ? &own : info;
 	memset(p.info, 0, sizeof(*p.info));
 	p.type = PROTO_ATTACH;

@@ -45,7 +45,7 @@ struct request {
 	uint32_t		 expect;	/* bits: outputs it will open */
 	uint32_t		 open;		/* bits: STREAM came */
 	uint32_t		 done;		/* bits: STREAM_END came */
-	int			 failed;	/* never started: expect is void */
+	int			 failed;	/* never ran: expect is void */
 	int			 ended;		/* END is held back */
 	struct proto_end	 end;
 	uint64_t		 credits;	/* CREDITs taken */
@@ -73,7 +73,7 @@ struct client {
 	unsigned int		 ncontrol;
 	unsigned int		 nlong;
 	int			 stalled;	/* in the uid's queue */
-	int			 broken;	/* to be closed by who holds it */
+	int			 broken;	/* its next event closes it */
 };
 
 /* All clients of one uid. */
@@ -110,7 +110,7 @@ void		 client_close_all(void);
 
 /* frontend_req.c: -1 if the client broke the protocol. */
 int		 request_recv(struct client *, struct imsg *);
-int		 request_bounded(const struct client *);	/* no more now */
+int		 request_bounded(const struct client *);	/* no more */
 void		 request_free(struct client *, struct request *);
 /* Answers, from the store and the runner. */
 int		 request_recv_answer(struct chan *, struct frame *, void *);

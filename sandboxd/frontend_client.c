@@ -49,7 +49,8 @@ uid_cmp(struct uid_stat *a, struct uid_stat *b)
 struct client *
 client_find(uint64_t session)
 {
-	struct client	 key, *c;
+	static struct client	 key;
+	struct client		*c;
 
 	key.session = session;
 	if ((c = RB_FIND(client_tree, &clients, &key)) == NULL || c->broken)
@@ -60,7 +61,8 @@ client_find(uint64_t session)
 static struct uid_stat *
 uid_get(uint32_t uid)
 {
-	struct uid_stat	*us, key;
+	static struct uid_stat	 key;
+	struct uid_stat		*us;
 
 	key.uid = uid;
 	if ((us = RB_FIND(uid_tree, &uids, &key)) != NULL)

@@ -482,7 +482,7 @@ static void
 expect_in(int fd, const char *text)
 {
 	struct pollfd	 pfd = { fd, POLLIN, 0 };
-	char		 buf[256];
+	char		 buf[256] = "";
 	size_t		 len = 0;
 	ssize_t		 n;
 
@@ -631,6 +631,7 @@ import_body(void)
 	struct proto_image	 image;
 	struct sandbox		*sb = open_it();
 
+	memset(&image, 0, sizeof(image));
 	CHECK(sandbox_image_import(sb, "base", input("archive"),
 	    &image) == 0);
 	CHECK(strcmp(image.id, "sha256:1") == 0);

@@ -9,7 +9,8 @@
 
 #include "spec.h"
 
-#define A64	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A32	"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A64	A32 A32
 
 struct line {
 	const char	*text;
