@@ -328,6 +328,7 @@ exec_done(struct exec *e, int status)
 	e->done = 1;
 	e->status = status;
 	e->end = g.now;
+	kill_done(e);
 }
 
 /* Looks at what its reaper has told.  Harmless at any time. */

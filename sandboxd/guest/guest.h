@@ -216,6 +216,7 @@ int		 kill_waits(const struct exec *);
 uint64_t	 kill_timers(void);
 void		 kill_signal(struct exec *, uint32_t, uint32_t);
 void		 kill_started(struct exec *);
+void		 kill_done(struct exec *);
 void		 kill_all(uint32_t);
 
 /* stream.c */

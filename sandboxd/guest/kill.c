@@ -166,6 +166,19 @@ kill_started(struct exec *e)
 		e->kill_at = g.now;
 }
 
+/*
+ * The first process has ended in the grace.  What it was just forking when
+ * TERM came has not heard it.
+ */
+void
+kill_done(struct exec *e)
+{
+	uint64_t	 hash;
+
+	if (e->kill == KILL_TERM && !e->gone)
+		tree_signal(e, SIGTERM, 0, &hash);
+}
+
 /* STOP. */
 void
 kill_all(uint32_t grace)
