@@ -189,7 +189,7 @@ model_exec_free(struct exec *ex)
 struct sandbox *
 model_number(struct model *m, uint64_t n)
 {
-	struct sandbox	 find;
+	static struct sandbox	 find;
 
 	find.r.n = n;
 	return (RB_FIND(sbx_by_n, &m->by_n, &find));
@@ -198,7 +198,7 @@ model_number(struct model *m, uint64_t n)
 struct sandbox *
 model_id(struct model *m, uint32_t owner, const char *id)
 {
-	struct sandbox	 find;
+	static struct sandbox	 find;
 
 	find.r.owner = owner;
 	if (strlcpy(find.r.id, id, sizeof(find.r.id)) >= sizeof(find.r.id))
@@ -209,7 +209,7 @@ model_id(struct model *m, uint32_t owner, const char *id)
 struct sandbox *
 model_key(struct model *m, uint32_t owner, const char *key)
 {
-	struct sandbox	 find;
+	static struct sandbox	 find;
 
 	find.r.owner = owner;
 	if (strlcpy(find.r.key, key, sizeof(find.r.key)) >=
@@ -221,7 +221,8 @@ model_key(struct model *m, uint32_t owner, const char *key)
 struct sandbox *
 model_any(struct model *m, const char *id, int *many)
 {
-	struct sandbox	 find, *sb, *next;
+	static struct sandbox	 find;
+	struct sandbox		*sb, *next;
 
 	*many = 0;
 	find.r.owner = 0;
@@ -238,7 +239,7 @@ model_any(struct model *m, const char *id, int *many)
 struct exec *
 model_exec(struct sandbox *sb, uint64_t k)
 {
-	struct exec	 find;
+	static struct exec	 find;
 
 	find.r.k = k;
 	return (RB_FIND(exec_tree, &sb->execs, &find));

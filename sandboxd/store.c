@@ -244,14 +244,14 @@ static int
 store_hostboot(void)
 {
 	struct timespec	 up;
-	uint64_t	 time = 0;
+	uint64_t	 time = 0, since;
 
 	if (st.log.seq == 0 || eventlog_read(&st.log, st.log.seq,
 	    store_newest, &time) == -1 ||
 	    clock_gettime(CLOCK_BOOTTIME, &up) == -1)
 		return (0);
-	return (time != 0 && time < store_now() - ((uint64_t)up.tv_sec * 1000000000 +
-	    up.tv_nsec));
+	since = (uint64_t)up.tv_sec * 1000000000 + up.tv_nsec;
+	return (time != 0 && time < store_now() - since);
 }
 
 static void

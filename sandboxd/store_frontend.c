@@ -563,9 +563,10 @@ list_match(struct sandbox *sb, struct proto_list *m)
 static int
 frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 {
+	static struct sandbox	 find;
 	struct proto_list	*m = msg;
 	struct proto_end	 end = { 0 };
-	struct sandbox		*sb, find;
+	struct sandbox		*sb;
 	struct asker		 a;
 	uint32_t		 n = 0, limit;
 

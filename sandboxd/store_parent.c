@@ -26,7 +26,7 @@ RB_GENERATE(session_tree, session, entry, session_cmp)
 struct session *
 session_find(uint64_t number)
 {
-	struct session	 find;
+	static struct session	 find;
 
 	find.number = number;
 	return (RB_FIND(session_tree, &st.sessions, &find));
