@@ -382,16 +382,17 @@ on_pause(int fd, short event, void *arg)
 static void
 on_accept(int fd, short event, void *arg)
 {
-	struct timeval	 tv = { 1, 0 };
-	struct ucred	 cred;
-	struct u64v	 groups;
-	socklen_t	 len = sizeof(cred);
-	int		 c;
+	struct timeval		 tv = { 1, 0 };
+	struct sockaddr_un	 sun;
+	struct ucred		 cred;
+	struct u64v		 groups;
+	socklen_t		 len = sizeof(cred), sunlen = sizeof(sun);
+	int			 c;
 
 	(void)event;
 	(void)arg;
-	if ((c = accept4(fd, NULL, NULL, SOCK_CLOEXEC |
-	    SOCK_NONBLOCK)) == -1) {
+	if ((c = accept4(fd, (struct sockaddr *)&sun, &sunlen,
+	    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM) {
 			/* It stays readable: look again when some may be free. */
