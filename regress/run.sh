@@ -235,6 +235,8 @@ done
 chmod -R u=rwX,go=rX "$scratch/tests"
 
 sh regress/engine/engine.sh start "$engine"
+[ "$SOAK" != yes ] || FUZZ_SECONDS=${FUZZ_SECONDS:-300}
+[ -z "${FUZZ_SECONDS:-}" ] || export FUZZ_SECONDS
 export SBX_TOP SBX_SCRATCH SBX_BIN SBX_FAULTBIN SBX_ENGINE SLOW SOAK TMPDIR
 
 # Something else that needs what a run has: the benchmark.
