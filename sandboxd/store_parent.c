@@ -105,8 +105,11 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
-	else
+	else {
+		/* Limits may be wider now, histories shorter. */
+		exec_admit();
 		retain_schedule();
+	}
 	return (0);
 }
 
