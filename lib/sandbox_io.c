@@ -46,7 +46,7 @@ struct io {
 	int			 based;	/* the first offset is known */
 	int			 in_eof;
 	int			 in_closed;	/* nobody takes it */
-	int			 in_done;	/* the end was taken */
+	int			 input;		/* this request writes it */
 	uint32_t		 in_req;
 	int			 over;	/* END has come */
 	int			 losses;
@@ -101,12 +101,6 @@ output_drain(struct io *p, int n)
 	while (ret == 1 && p->out[n].fd != -1)
 		ret = output_read(p, n);
 	return (ret == -1 ? -1 : 0);
-}
-
-static int
-input_wanted(const struct io *p)
-{
-	return (p->io->in != -1 && p->type != PROTO_LOGS && !p->in_done);
 }
 
 /* The write end of the input, from an offset on. */
@@ -311,8 +305,6 @@ take_answers(struct io *p)
 			return (1);
 		if (a.req == p->req)
 			ret = take_own(p, &a);
-		else if (a.req == p->in_req && a.type == PROTO_END)
-			p->in_done = 1;
 		sandbox_answer_clear(&a);
 	}
 	return (ret);
@@ -330,8 +322,12 @@ come_back(struct io *p)
 	at.offset2 = p->out[2].off;
 	at.streams = p->streams;
 	at.follow = p->type == PROTO_LOGS ? p->follow : 0;
+	/*
+	 * Also when all of it and its end had been taken: they may have been
+	 * on their way to the command still, and are sent again.
+	 */
 	p->in_req = 0;
-	if (p->based && input_wanted(p))
+	if (p->input)
 		at.streams |= 1 << 0;
 	return (sandbox_send(p->sb, p->type, &at, &p->req));
 }
@@ -475,6 +471,7 @@ sandbox_run(struct sandbox *sb, const struct proto_exec *x,
 	p.info = info == NULL ? &own : info;
 	memset(p.info, 0, sizeof(*p.info));
 	p.type = PROTO_ATTACH;
+	p.input = io->in != -1;
 	exec.flags |= EXEC_ATTACH;
 	if (io->in != -1)
 		exec.flags |= EXEC_INPUT;
@@ -503,6 +500,7 @@ sandbox_attach(struct sandbox *sb, const struct proto_attach *at,
 	memset(p.info, 0, sizeof(*p.info));
 	p.type = PROTO_ATTACH;
 	snprintf(p.exec, sizeof(p.exec), "%s", at->exec);
+	p.input = io->in != -1 && (at->streams & 1) != 0;
 	p.streams = at->streams & 6;
 	p.out[1].off = at->offset1;
 	p.out[2].off = at->offset2;
