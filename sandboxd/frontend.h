@@ -25,6 +25,8 @@
 #define CLIENT_READ_WAIT	30	/* s in which it takes no answer */
 #define CLIENT_OUT_STOP		(256 * 1024)	/* no requests beyond it */
 #define CLIENT_OUT_MAX		(8 * 1024 * 1024) /* the end of the client */
+#define CLIENT_FDS_MAX		64	/* pipes' ends that it has not taken */
+#define UID_FDS_MAX		512
 #define CLIENT_CREDITS		16	/* CREDITs ahead of the EVENTs */
 #define FRONTEND_STOP_WAIT	3	/* s for the last answers */
 
@@ -72,6 +74,8 @@ struct client {
 	unsigned int		 nshort;
 	unsigned int		 ncontrol;
 	unsigned int		 nlong;
+	unsigned int		 fdqueue;	/* descriptors in the queue */
+	unsigned int		 fdsent;	/* sent, maybe not received */
 	int			 stalled;	/* in the uid's queue */
 	int			 broken;	/* its next event closes it */
 };
@@ -83,6 +87,7 @@ struct uid_stat {
 	unsigned int		 nclients;
 	unsigned int		 nshort;
 	unsigned int		 nlong;
+	unsigned int		 nfds;	/* of its clients, as counted last */
 	TAILQ_HEAD(, client)	 stalled;	/* wait for the uid's bound */
 };
 

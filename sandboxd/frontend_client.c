@@ -5,7 +5,10 @@
  */
 
 #include <sys/types.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include <linux/sockios.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +19,8 @@
 
 #include "frontend.h"
 #include "log.h"
+
+#define FD_MESSAGE_LEAST	512	/* a socket's memory for one message */
 
 static int	client_cmp(struct client *, struct client *);
 static int	uid_cmp(struct uid_stat *, struct uid_stat *);
@@ -80,9 +85,10 @@ uid_put(struct uid_stat *us)
 {
 	if (us->nclients > 0)
 		return;
-	if (us->nshort != 0 || us->nlong != 0)
-		log_warnx("uid %u: %u and %u requests without a client",
-		    us->uid, us->nshort, us->nlong);
+	if (us->nshort != 0 || us->nlong != 0 || us->nfds != 0)
+		log_warnx("uid %u: %u and %u requests and %u descriptors "
+		    "without a client", us->uid, us->nshort, us->nlong,
+		    us->nfds);
 	RB_REMOVE(uid_tree, &uids, us);
 	free(us);
 }
@@ -172,6 +178,62 @@ client_on_read(int fd, short event, void *arg)
 		client_close(c, n == 0 ? "hung up" : "read failed");
 }
 
+/* What has left the queue with its message is under way. */
+static void
+client_fds_sent(struct client *c)
+{
+	struct ibuf	*buf;
+	unsigned int	 n = 0;
+
+	if (c->fdqueue == 0)
+		return;
+	TAILQ_FOREACH(buf, &c->ibuf.w.bufs, entry)
+		if (ibuf_fd_avail(buf))
+			n++;
+	c->fdsent += c->fdqueue - n;
+	c->fdqueue = n;
+}
+
+/*
+ * How many the client cannot have received: what the socket holds is told
+ * as memory, of which each message has more than this.
+ */
+static void
+client_fds_settle(struct client *c)
+{
+	unsigned int	 most;
+	int		 held;
+
+	if (c->fdsent == 0 || ioctl(c->fd, SIOCOUTQ, &held) == -1)
+		return;
+	most = held / FD_MESSAGE_LEAST;
+	if (c->fdsent > most) {
+		c->us->nfds -= c->fdsent - most;
+		c->fdsent = most;
+	}
+}
+
+/*
+ * May one more descriptor be sent?  Those that are not received count as
+ * open files of this process, and no client may use them up.
+ */
+static int
+client_fds_allowed(struct client *c)
+{
+	struct client	*o;
+
+	if (c->fdqueue + c->fdsent >= CLIENT_FDS_MAX)
+		client_fds_settle(c);
+	if (c->fdqueue + c->fdsent >= CLIENT_FDS_MAX)
+		return (0);
+	if (c->us->nfds < UID_FDS_MAX)
+		return (1);
+	RB_FOREACH(o, client_tree, &clients)
+		if (o->us == c->us)
+			client_fds_settle(o);
+	return (c->us->nfds < UID_FDS_MAX);
+}
+
 /* Nothing of it is under way that ends by itself. */
 static int
 client_idle(const struct client *c)
@@ -198,6 +260,7 @@ client_on_write(int fd, short event, void *arg)
 		client_close(c, "write failed");
 		return;
 	}
+	client_fds_sent(c);
 	if (imsgbuf_queuelen(&c->ibuf) == 0)
 		event_del(&c->wtmo);
 	else {
@@ -291,6 +354,7 @@ client_close(struct client *c, const char *why)
 	event_del(&c->flush);
 	event_del(&c->tmo);
 	event_del(&c->wtmo);
+	us->nfds -= c->fdqueue + c->fdsent;
 	imsgbuf_clear(&c->ibuf);
 	/* The parent holds the socket too, and learns of the end by this. */
 	(void)shutdown(c->fd, SHUT_RDWR);
@@ -329,14 +393,21 @@ client_send(struct client *c, uint32_t type, uint32_t id, int fd,
 
 	msgpack_sbuffer_init(&sb);
 	if (c->broken || def == NULL || msg_encode_map(&sb, def, msg) == -1 ||
+	    (fd != -1 && !client_fds_allowed(c)) ||
 	    imsgbuf_queuesize(&c->ibuf) + sb.size > CLIENT_OUT_MAX ||
 	    imsg_compose(&c->ibuf, type, id, 0, fd, sb.data, sb.size) == -1) {
 		if (fd != -1)
 			close(fd);
 		if (!c->broken)
 			client_break(c);
-	} else if (!event_pending(&c->wev, EV_WRITE, NULL))
-		event_active(&c->flush, EV_WRITE, 1);
+	} else {
+		if (fd != -1) {
+			c->fdqueue++;
+			c->us->nfds++;
+		}
+		if (!event_pending(&c->wev, EV_WRITE, NULL))
+			event_active(&c->flush, EV_WRITE, 1);
+	}
 	msgpack_sbuffer_destroy(&sb);
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frontend.h"
 #include "harness.h"
 
 #define ROOT_TEST(name)							\
@@ -304,6 +305,83 @@ ROOT_TEST(never_reads)
 	finish();
 }
 
+static void
+logs_begin(struct cl *c)
+{
+	struct proto_attach	 at;
+	char			 exec[] = "box.1";
+
+	memset(&at, 0, sizeof(at));
+	at.exec = exec;
+	at.streams = 6;
+	cl_send(c, PROTO_LOGS, 2, &at);
+	fe_expect(&fe.store, PROTO_LOGS, NULL, NULL);
+}
+
+/* So many ends of pipes, of which each travels beside a message. */
+static void
+streams(struct cl *c, int n)
+{
+	struct proto_stream	 s;
+	int			 p[2];
+
+	memset(&s, 0, sizeof(s));
+	s.stream = 1;
+	while (n-- > 0) {
+		ATF_REQUIRE(pipe2(p, O_CLOEXEC) == 0);
+		fe_send(&fe.runner, PROTO_STREAM, c->session, 2, p[0], &s);
+		close(p[1]);
+	}
+}
+
+static void
+streams_take(struct cl *c, int n)
+{
+	int	 fd;
+
+	while (n-- > 0) {
+		fd = cl_expect(c, PROTO_STREAM, 2, NULL);
+		ATF_REQUIRE(fd != -1);
+		close(fd);
+	}
+}
+
+/*
+ * Who never takes its descriptors is closed before they are too many, and
+ * who takes them may have as many as it likes.
+ */
+ROOT_TEST(descriptors_not_taken)
+{
+	struct cl	 c, many[12];
+	int		 n;
+
+	begin();
+	cl_greet(&fe, &c, 0);
+	logs_begin(&c);
+	for (n = 0; n < 100; n++) {
+		streams(&c, 20);
+		streams_take(&c, 20);
+	}
+	streams(&c, 2 * CLIENT_FDS_MAX);
+	cl_gone(&c);
+	alive();
+
+	/* The same by many connections of one user: one is too many. */
+	for (n = 0; n < 12; n++) {
+		cl_greet(&fe, &many[n], 0);
+		logs_begin(&many[n]);
+	}
+	for (n = 0; n < 12; n++)
+		streams(&many[n], 45);
+	cl_gone(&many[11]);
+	for (n = 0; n < 11; n++) {
+		streams_take(&many[n], 45);
+		cl_close(&many[n]);
+	}
+	alive();
+	finish();
+}
+
 /* Many clients that come and go in the middle of everything. */
 ROOT_TEST(come_and_go)
 {
@@ -339,6 +417,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, incomplete);
 	ATF_TP_ADD_TC(tp, never_reads);
+	ATF_TP_ADD_TC(tp, descriptors_not_taken);
 	ATF_TP_ADD_TC(tp, come_and_go);
 	return (atf_no_error());
 }
