@@ -170,8 +170,11 @@ exec_start(uint64_t k, const struct gp_start *m)
 	e->grace = m->grace;
 	if (m->timeout != 0)
 		e->deadline = g.now + m->timeout * MSEC;
-	if ((m->flags & GP_START_INPUT) == 0)
-		input_close(e);
+	if (reaper_input(e) == -1) {
+		error = errno;
+		exec_fail(e, GP_NS_LIMIT, error);
+		return;
+	}
 	reaper_give(e, m);
 }
 
@@ -191,13 +194,10 @@ exec_retry(struct exec *e)
 	reaper_close(e);
 	if (++e->tries == START_TRIES)
 		error = ECHILD;
-	else if (reaper_spawn(e) == -1)
+	else if (reaper_spawn(e) == -1 || reaper_input(e) == -1)
 		error = errno;
-	else {
-		if ((e->flags & GP_START_INPUT) == 0)
-			input_close(e);
+	else
 		reaper_give_again(e, old);
-	}
 	munmap(old, sizeof(*old));
 	if (error != 0)
 		exec_fail(e, error == ECHILD ? GP_NS_ERROR : GP_NS_LIMIT,

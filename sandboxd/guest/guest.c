@@ -39,6 +39,19 @@ now_ns(void)
 	return (ts.tv_sec * NSEC + ts.tv_nsec);
 }
 
+/* Whether to be told when fd, edge by edge, takes more. */
+void
+watch_more(int fd, enum source src, int more)
+{
+	struct epoll_event	 ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.events = EPOLLIN | EPOLLET | (more ? EPOLLOUT : 0);
+	ev.data.u64 = (uint64_t)src << 32;
+	if (epoll_ctl(g.epfd, EPOLL_CTL_MOD, fd, &ev) == -1)
+		err(1, "epoll_ctl");
+}
+
 /* Edge by edge what is written to or read until it would block. */
 int
 watch_fd(int fd, enum source src, uint32_t slot, uint32_t edge)
@@ -49,8 +62,6 @@ watch_fd(int fd, enum source src, uint32_t slot, uint32_t edge)
 	ev.events = EPOLLIN;
 	if (src == SRC_IN)
 		ev.events = EPOLLOUT;
-	if (src == SRC_LINK)
-		ev.events |= EPOLLOUT;
 	if (edge)
 		ev.events |= EPOLLET;
 	ev.data.u64 = (uint64_t)src << 32 | slot;

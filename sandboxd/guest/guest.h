@@ -193,6 +193,7 @@ extern struct guest	 g;
 /* guest.c */
 uint64_t	 now_ns(void);
 int		 watch_fd(int, enum source, uint32_t, uint32_t);
+void		 watch_more(int, enum source, int);
 
 /* exec.c */
 uint32_t	 exec_slot(const struct exec *);
@@ -235,6 +236,7 @@ void		 input_close(struct exec *);
 /* reaper.c */
 int		 reaper_spawn(struct exec *);
 void		 reaper_close(struct exec *);
+int		 reaper_input(struct exec *);
 void		 reaper_give(struct exec *, const struct gp_start *);
 void		 reaper_give_again(struct exec *, const struct shared *);
 uint32_t	 reaper_cause(const struct shared *);

@@ -44,6 +44,7 @@ static struct link {
 	int		 pong;
 	int		 bye;
 	int		 stalled;	/* refusals must leave first */
+	int		 full;		/* waits until the socket takes more */
 	struct gp_ping	 cookie;
 	struct {
 		uint64_t		 k;
@@ -184,6 +185,7 @@ link_try(void)
 	ln.ino = -1;
 	ln.rlen = ln.slen = ln.spos = 0;
 	ln.welcome = ln.pong = ln.bye = ln.stalled = ln.nrefusals = 0;
+	ln.full = 0;
 	link_hello();
 }
 
@@ -699,12 +701,19 @@ link_flush(void)
 		    MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n == -1 && errno == EINTR)
 			continue;
-		if (n == -1 && errno == EAGAIN)
+		if (n == -1 && errno == EAGAIN) {
+			if (!ln.full)
+				watch_more(ln.fd, SRC_LINK, 1);
+			ln.full = 1;
 			return;
+		}
 		if (n == -1) {
 			link_down();
 			return;
 		}
+		if (ln.full)
+			watch_more(ln.fd, SRC_LINK, 0);
+		ln.full = 0;
 		ln.spos += n;
 		if (ln.bye && ln.spos == ln.slen)
 			exit(0);

@@ -360,8 +360,7 @@ reaper_spawn(struct exec *e)
 		goto fail;
 	if (watch_fd(p.ctl[0], SRC_CTL, slot, 1) == -1 ||
 	    watch_fd(p.out[0], SRC_OUT, slot, 1) == -1 ||
-	    watch_fd(p.err[0], SRC_ERR, slot, 1) == -1 ||
-	    watch_fd(p.in[1], SRC_IN, slot, 1) == -1)
+	    watch_fd(p.err[0], SRC_ERR, slot, 1) == -1)
 		goto fail;
 	if ((e->reaper = fork_expendable()) == 0)
 		reaper_child(sh, &p);
@@ -396,6 +395,16 @@ reaper_close(struct exec *e)
 	if (e->sh != NULL)
 		munmap(e->sh, sizeof(*e->sh));
 	e->sh = NULL;
+}
+
+/* It has an input, or none. */
+int
+reaper_input(struct exec *e)
+{
+	if ((e->flags & GP_START_INPUT) != 0)
+		return (watch_fd(e->in.fd, SRC_IN, exec_slot(e), 1));
+	input_close(e);
+	return (0);
 }
 
 static void
