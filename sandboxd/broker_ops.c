@@ -47,7 +47,7 @@ struct bop {
 	struct event		 timer;
 };
 
-static TAILQ_HEAD(, bop) bops = TAILQ_HEAD_INITIALIZER(bops);
+static TAILQ_HEAD(bop_list, bop) bops = TAILQ_HEAD_INITIALIZER(bops);
 static size_t		 nbops;
 
 static void	bop_run(struct bop *);

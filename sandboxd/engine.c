@@ -69,7 +69,7 @@ struct engine_call {
 	size_t				 len, size;
 	size_t				 nheader;
 	const char			*broken;	/* why we ended it */
-	int				 isup;		/* status 200 is there */
+	int				 isup;		/* status 200 came */
 	int				 told;		/* up was called */
 	int				 busy, dead;
 	/* image import only */
@@ -89,7 +89,7 @@ struct engine_sock {
 
 long			 engine_deadline_max = MS(60);
 
-static TAILQ_HEAD(, engine_call) engine_calls =
+static TAILQ_HEAD(call_list, engine_call) engine_calls =
     TAILQ_HEAD_INITIALIZER(engine_calls);
 static CURLM		*engine_multi;
 static char		*engine_path;

@@ -19,7 +19,7 @@ enum fake_how {
 };
 
 struct fake_rule {
-	const char	*request;	/* "METHOD /path": what it begins with */
+	const char	*request;	/* "METHOD /path": its beginning */
 	int		 times;		/* so often, then it is as usual */
 	enum fake_how	 how;
 	int		 status;

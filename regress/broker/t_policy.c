@@ -312,7 +312,8 @@ ATF_TC_BODY(derive, tc)
 	m = json_array_get(json_object_get(json_object_get(copy,
 	    "HostConfig"), "Mounts"), 1);
 	json_object_set_new(m, "Source", json_string("/var/lib/sandboxd/guest/"
-	    "0000000000000000000000000000000000000000000000000000000000000000"));
+	    "00000000000000000000000000000000"
+	    "00000000000000000000000000000000"));
 	ATF_CHECK(policy_derive(&pol, copy, &r, &b) == 0);
 	json_object_set_new(m, "Source", json_string("/var/lib/sandboxd/guest/"
 	    "../../../../bin/sh"));

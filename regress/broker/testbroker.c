@@ -96,7 +96,8 @@ tb_start(struct tb *tb, const char *sock)
 
 	free(tb->policy.conf.engine);
 	ATF_REQUIRE((tb->policy.conf.engine = strdup(sock)) != NULL);
-	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == 0);
+	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+	    sv) == 0);
 	ATF_REQUIRE((tb->pid = fork()) != -1);
 	if (tb->pid == 0) {
 		close(sv[0]);
@@ -210,7 +211,7 @@ tb_answer(struct tb *tb, uint64_t op, void *msg)
 	struct frame	 f;
 	uint32_t	 type;
 
-	/* The end that an operation makes is also an event, which may be late. */
+	/* The end that an operation makes is an event too, maybe later. */
 	for (tb_frame(tb, &f); f.type == MSG_BOX_DIED; tb_frame(tb, &f))
 		chan_frame_free(&f);
 	ATF_REQUIRE_MSG(f.op == op, "%s of operation %" PRIu64,
