@@ -79,6 +79,7 @@ struct session {
 	RB_ENTRY(session)		 entry;
 	uint64_t			 number;
 	uint32_t			 uid;
+	uint32_t			 all;	/* sees what is others' too */
 	TAILQ_HEAD(, pending)		 pending;
 	TAILQ_HEAD(, sub)		 subs;
 };
@@ -89,6 +90,7 @@ struct asker {
 	uint64_t	 session;
 	uint32_t	 req;
 	uint32_t	 uid;
+	uint32_t	 all;		/* as the session's */
 };
 
 TAILQ_HEAD(op_queue, op);

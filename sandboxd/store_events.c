@@ -130,7 +130,7 @@ sub_one(void *arg, const struct record *r)
 		s->next = r->seq + 1;
 		return (0);
 	}
-	mine = s->sb != NULL || s->a.uid == 0 ||
+	mine = s->sb != NULL || s->a.all ||
 	    (r->sbx != 0 && r->owner == s->a.uid);
 	if (mine) {
 		if (s->credit == 0)

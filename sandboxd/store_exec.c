@@ -841,7 +841,7 @@ exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
 		ps_sandbox(&q, sb);
 	} else
 		RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
-			if ((a.uid == 0 || a.uid == sb->r.owner) &&
+			if ((a.all || a.uid == sb->r.owner) &&
 			    (q.all || sb->nexecs > 0))
 				ps_sandbox(&q, sb);
 	answer_end(&a);

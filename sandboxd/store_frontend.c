@@ -38,6 +38,7 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 		}
 	}
 	a->uid = s->uid;
+	a->all = s->all;
 	if (spec_check(f->type, msg, &e) == -1) {
 		answer_error(a, e.code, e.field, "%s", e.text);
 		return (-1);
@@ -68,11 +69,11 @@ request_sandbox(const struct asker *a, const char *name, uint64_t *k)
 		return (NULL);
 	}
 	if (ref.owner != -1) {
-		if (a->uid == 0 || ref.owner == (int64_t)a->uid)
+		if (a->all || ref.owner == (int64_t)a->uid)
 			sb = model_id(&st.model, ref.owner, ref.id);
 	} else {
 		sb = model_id(&st.model, a->uid, ref.id);
-		if (sb == NULL && a->uid == 0)
+		if (sb == NULL && a->all)
 			sb = model_any(&st.model, ref.id, &many);
 	}
 	if (many) {
@@ -202,7 +203,7 @@ frontend_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	ok.payload = PROTO_MAX_PAYLOAD;
 	ok.inflight = CLIENT_INFLIGHT_MAX;
 	ok.uid = a.uid;
-	ok.all = a.uid == 0;
+	ok.all = a.all;
 	answer(&a, PROTO_HELLO_OK, &ok);
 	answer_end(&a);
 	return (0);
@@ -241,7 +242,7 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	m.live_restore = st.engine.live_restore;
 	/* Counts of what the client may see. */
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
-		if (a.uid != 0 && a.uid != sb->r.owner)
+		if (!a.all && a.uid != sb->r.owner)
 			continue;
 		m.sandboxes += sb->r.state != SBX_DELETED;
 		m.ready += sb->r.state == SBX_READY;
@@ -578,7 +579,7 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 	find.r.n = m->after + 1;
 	for (sb = RB_NFIND(sbx_by_n, &st.model.by_n, &find); sb != NULL;
 	    sb = RB_NEXT(sbx_by_n, &st.model.by_n, sb)) {
-		if ((a.uid != 0 && a.uid != sb->r.owner) ||
+		if ((!a.all && a.uid != sb->r.owner) ||
 		    !list_match(sb, m))
 			continue;
 		if (n == limit)

@@ -145,6 +145,7 @@ parent_recv_session_open(struct chan *ch, struct frame *f, void *msg)
 		fatal("%s", __func__);
 	s->number = f->session;
 	s->uid = m->uid;
+	s->all = m->all;
 	TAILQ_INIT(&s->pending);
 	TAILQ_INIT(&s->subs);
 	RB_INSERT(session_tree, &st.sessions, s);
@@ -209,7 +210,7 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_result	*m = msg;
 	struct session		*s;
-	struct asker		 a = { f->session, f->req, 0 };
+	struct asker		 a = { f->session, f->req, 0, 0 };
 	uint32_t		*uid;
 
 	(void)ch;

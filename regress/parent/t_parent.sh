@@ -418,6 +418,44 @@ outsider_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case allow cleanup
+allow_head()
+{
+	atf_set descr "whom the configuration names sees all, and no other"
+}
+allow_body()
+{
+	new_uid
+	one=$NEW_UID
+	new_uid
+	two=$NEW_UID
+	new_uid
+	daemon_start "allow user $one all
+		allow group $two all"
+	atf_check -o ignore "$CTL" image base
+	atf_check -o ignore "$CTL" create -i mine
+	for u in $one $two; do
+		as_user $u "$CTL" list >out || atf_fail "list"
+		atf_check -o match:"^mine " cat out
+		as_user $u "$CTL" ps >out || atf_fail "ps"
+		as_user $u "$CTL" exec mine true || atf_fail "exec"
+		as_user $u "$CTL" events 0/mine | grep -q sandbox.ready ||
+		    atf_fail "events"
+		! as_user $u "$CTL" reload 2>err || atf_fail "reload"
+		atf_check -o match:permission_denied cat err
+	done
+	as_user $NEW_UID "$CTL" list >out || atf_fail "list"
+	! grep mine out || atf_fail "another one sees it"
+	! as_user $NEW_UID "$CTL" show mine 2>err || atf_fail "show"
+	atf_check -o match:not_found cat err
+	atf_check -o ignore "$CTL" delete mine
+	daemon_stop
+}
+allow_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case clients cleanup
 clients_head()
 {
@@ -512,6 +550,7 @@ atf_init_test_cases()
 	atf_add_test_case first
 	atf_add_test_case background
 	atf_add_test_case outsider
+	atf_add_test_case allow
 	atf_add_test_case clients
 	atf_add_test_case hostile_tree
 }

@@ -100,6 +100,7 @@ ring_session(uint64_t number, uint32_t uid)
 	memset(&m, 0, sizeof(m));
 	m.uid = uid;
 	m.gid = uid;
+	m.all = uid == 0;
 	m.pid = 1;
 	ring_send(&ring.parent, MSG_SESSION_OPEN, 0, number, 0, &m);
 }
