@@ -116,7 +116,7 @@ make_env(struct shared *sh)
 	while ((p = gp_next(p, sh->data + sh->argslen, sh->envlen)) != NULL)
 		envp[n++] = (char *)p;
 	given = n;
-	for (i = 0; environ[i] != NULL && i < INHERIT_MAX; i++) {
+	for (i = 0; i < INHERIT_MAX && environ[i] != NULL; i++) {
 		s = environ[i];
 		if (env_useless(s) || strchr(s, '=') == NULL ||
 		    env_has(s, strcspn(s, "="), given))
