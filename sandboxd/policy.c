@@ -175,9 +175,10 @@ policy_refuse_user(const struct policy *p, const struct msg_box_create *req,
 
 static int
 policy_refuse_limit(const char *field, uint64_t v, uint64_t min, uint64_t max,
-    struct policy_error *e)
+    int missing, struct policy_error *e)
 {
-	if (v < min)
+	/* One that the Engine cannot enforce reads back as nothing. */
+	if (v < min && !missing)
 		return (policy_fail(e, CODE_INVALID_ARGUMENT, field,
 		    "%s too small: %llu is below %llu", field,
 		    (unsigned long long)v, (unsigned long long)min));
@@ -202,11 +203,11 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 	if (req->n == 0)
 		return (policy_fail(e, CODE_INTERNAL, "", "no number"));
 	if (policy_refuse_limit("memory", req->memory, SBX_MEMORY_MIN,
-	    p->conf.max_memory, e) == -1 ||
+	    p->conf.max_memory, p->missing & UNENFORCED_MEMORY, e) == -1 ||
 	    policy_refuse_limit("cpus", req->mcpus, SBX_MCPUS_MIN,
-	    p->conf.max_mcpus, e) == -1 ||
+	    p->conf.max_mcpus, p->missing & UNENFORCED_CPUS, e) == -1 ||
 	    policy_refuse_limit("pids", req->pids, SBX_PIDS_MIN,
-	    p->conf.max_pids, e) == -1)
+	    p->conf.max_pids, p->missing & UNENFORCED_PIDS, e) == -1)
 		return (-1);
 	bad = p->missing & ~p->conf.unenforced;
 	for (i = 0; i < POLICY_NLIMITS; i++)

@@ -167,10 +167,12 @@ policy_build_host(const struct policy *p, const struct policy_box *box)
 	const struct msg_box_create	*req = box->req;
 	json_t				*h;
 
+	/* This one the Engine refuses where it cannot enforce it. */
 	h = json_pack("{s:I,s:I,s:I,s:I}",
 	    "Memory", (json_int_t)req->memory,
 	    "MemorySwap", (json_int_t)req->memory,
-	    "NanoCpus", (json_int_t)req->mcpus * POLICY_NANO_PER_MCPU,
+	    "NanoCpus", p->missing & UNENFORCED_CPUS ? (json_int_t)0 :
+	    (json_int_t)req->mcpus * POLICY_NANO_PER_MCPU,
 	    "PidsLimit", (json_int_t)req->pids);
 	if (h == NULL)
 		return (NULL);

@@ -151,6 +151,40 @@ check_runtime(const struct check *c, const json_t *have, const json_t *want)
 	return (s != NULL && strcmp(s, c->policy->runtime) == 0);
 }
 
+/*
+ * The Engine takes away a limit that it cannot enforce, or shows it all the
+ * same.  That it may be so is for policy_refuse() to say.
+ */
+static int
+check_limit(const struct check *c, const json_t *have, const json_t *want,
+    unsigned int bits)
+{
+	if (want != NULL && json_equal(have, want))
+		return (1);
+	if ((c->policy->missing & bits) == 0)
+		return (0);
+	return (check_nothing(have) || json_integer_value(have) == -1);
+}
+
+static int
+check_memory(const struct check *c, const json_t *have, const json_t *want)
+{
+	return (check_limit(c, have, want, UNENFORCED_MEMORY));
+}
+
+static int
+check_swap(const struct check *c, const json_t *have, const json_t *want)
+{
+	return (check_limit(c, have, want,
+	    UNENFORCED_MEMORY | UNENFORCED_SWAP));
+}
+
+static int
+check_pids(const struct check *c, const json_t *have, const json_t *want)
+{
+	return (check_limit(c, have, want, UNENFORCED_PIDS));
+}
+
 /* Anonymous volumes of the image: its word, which it may say. */
 static int
 check_volumes(const struct check *c, const json_t *have, const json_t *want)
@@ -171,6 +205,9 @@ static const struct rule config_rules[] = {
 };
 
 static const struct rule host_rules[] = {
+	{ "Memory", check_memory },
+	{ "MemorySwap", check_swap },
+	{ "PidsLimit", check_pids },
 	{ "Runtime", check_runtime },
 	{ NULL, NULL }
 };

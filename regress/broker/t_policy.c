@@ -448,6 +448,38 @@ ATF_TC_BODY(enforceable, tc)
 	ATF_CHECK(policy_engine(&pol, "amd64", info, why, sizeof(why)) == -1);
 }
 
+/* What it cannot enforce it takes away, or shows all the same. */
+ATF_TC_WITHOUT_HEAD(unenforced);
+ATF_TC_BODY(unenforced, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_box	 b;
+	struct policy_error	 e;
+	json_t			*host;
+
+	setup(tc);
+	pol.missing = UNENFORCED_SWAP;
+	ATF_CHECK_MSG(check(inspect) == 0, "%s", why);
+	host = json_object_get(inspect, "HostConfig");
+	json_object_set_new(host, "MemorySwap", json_integer(-1));
+	ATF_CHECK_MSG(check(inspect) == 0, "%s", why);
+	json_object_set_new(host, "MemorySwap", json_integer(1 << 30));
+	ATF_CHECK(check(inspect) == -1);
+	pol.missing = pol.conf.unenforced = UNENFORCED_MEMORY |
+	    UNENFORCED_SWAP | UNENFORCED_CPUS | UNENFORCED_PIDS;
+	json_object_set_new(host, "MemorySwap", json_integer(-1));
+	json_object_set_new(host, "Memory", json_integer(0));
+	json_object_set_new(host, "PidsLimit", json_null());
+	json_object_set_new(host, "NanoCpus", json_integer(0));
+	ATF_CHECK_MSG(check(inspect) == 0, "%s", why);
+	ATF_REQUIRE(policy_derive(&pol, inspect, &r, &b) == 0);
+	ATF_CHECK_MSG(policy_refuse(&pol, &r, &e) == 0, "%s", e.text);
+	ATF_CHECK(policy_check(&pol, &b, NULL, inspect, why,
+	    sizeof(why)) == 0);
+	pol.missing = 0;
+	ATF_CHECK(check(inspect) == -1);
+}
+
 static int
 profile_allows(const json_t *profile, const char *name)
 {
@@ -559,5 +591,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, refuse);
 	ATF_TP_ADD_TC(tp, same);
 	ATF_TP_ADD_TC(tp, seccomp);
+	ATF_TP_ADD_TC(tp, unenforced);
 	return (atf_no_error());
 }
