@@ -20,11 +20,18 @@
 
 #define UID_NOBODY	65534
 
+int	 fe_small;
+
 static void
 pair(int fds[2])
 {
+	int	 i, one = 1;	/* the kernel makes it the least there is */
+
 	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 	    fds) == 0);
+	for (i = 0; fe_small && i < 2; i++)
+		ATF_REQUIRE(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &one,
+		    sizeof(one)) == 0);
 }
 
 static void

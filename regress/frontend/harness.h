@@ -28,6 +28,9 @@ struct cl {
 	uint64_t	 session;
 };
 
+/* 1: sockets from now on hold one small message at most. */
+extern int	 fe_small;
+
 /* Started, greeted by the parent, and working. */
 void	 fe_start(struct fe *);
 /* Asked to stop; the exit status. */

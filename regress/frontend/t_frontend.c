@@ -463,6 +463,48 @@ ROOT_TEST(client_lost)
 	ATF_CHECK_EQ(0, fe_stop(&fe));
 }
 
+/* Nothing depends on how much a socket holds. */
+ROOT_TEST(small_sockets)
+{
+	struct fe		 fe;
+	struct cl		 c;
+	struct proto_exec	 x, got;
+	struct proto_sandbox	 s;
+	struct frame		 f;
+	char			*big;
+	uint32_t		 req;
+	int			 i;
+
+	fe_small = 1;
+	fe_start(&fe);
+	cl_greet(&fe, &c, 0);
+	ATF_REQUIRE((big = calloc(1, 60001)) != NULL);
+	memset(big, 'x', 60000);
+	memset(&x, 0, sizeof(x));
+	x.sandbox = box;
+	for (i = 0; i < 3; i++)
+		ATF_REQUIRE(strv_add(&x.argv, big) == 0);
+	memset(&s, 0, sizeof(s));
+	ATF_REQUIRE(strv_add(&s.env, big) == 0);
+	for (req = 2; req < 5; req++) {
+		cl_send(&c, PROTO_EXEC, req, &x);
+		fe_expect(&fe.store, PROTO_EXEC, &f, &got);
+		ATF_REQUIRE_EQ(3, got.argv.n);
+		ATF_REQUIRE_STREQ(big, got.argv.v[2]);
+		msg_clear(&got, proto_def(PROTO_EXEC));
+		fe_send(&fe.store, PROTO_SANDBOX, c.session, req, -1, &s);
+		fe_end(&fe, c.session, req);
+		(void)cl_expect(&c, PROTO_SANDBOX, req, NULL);
+		(void)cl_expect(&c, PROTO_END, req, NULL);
+	}
+	strv_clear(&x.argv);
+	strv_clear(&s.env);
+	free(big);
+	cl_close(&c);
+	idle(&fe);
+	ATF_CHECK_EQ(0, fe_stop(&fe));
+}
+
 /* What is in flight is answered before the end; what follows is not. */
 ROOT_TEST(stops_politely)
 {
@@ -510,6 +552,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, long_ones_apart);
 	ATF_TP_ADD_TC(tp, credit);
 	ATF_TP_ADD_TC(tp, client_lost);
+	ATF_TP_ADD_TC(tp, small_sockets);
 	ATF_TP_ADD_TC(tp, stops_politely);
 	ATF_TP_ADD_TC(tp, ends_with_a_sibling);
 	return (atf_no_error());
