@@ -62,11 +62,13 @@ lint: config
 install: all users
 	@DESTDIR="${DESTDIR}" BINDIR="${BINDIR}" SBINDIR="${SBINDIR}" \
 	    LIBEXECDIR="${LIBEXECDIR}" MANDIR="${MANDIR}" DOCDIR="${DOCDIR}" \
+	    LIBDIR="${LIBDIR}" INCLUDEDIR="${INCLUDEDIR}" \
 	    SYSCONFDIR="${SYSCONFDIR}" sh tools/install.sh
 
 uninstall:
 	@DESTDIR="${DESTDIR}" BINDIR="${BINDIR}" SBINDIR="${SBINDIR}" \
 	    LIBEXECDIR="${LIBEXECDIR}" MANDIR="${MANDIR}" DOCDIR="${DOCDIR}" \
+	    LIBDIR="${LIBDIR}" INCLUDEDIR="${INCLUDEDIR}" \
 	    SYSCONFDIR="${SYSCONFDIR}" sh tools/uninstall.sh
 
 clean:

@@ -16,6 +16,12 @@ put 755 sandboxd/guest/sandbox-guest "$LIBEXECDIR"
 [ ! -f sandboxctl/sandboxctl-tar ] ||
     put 755 sandboxctl/sandboxctl-tar "$LIBEXECDIR"
 
+# The client's library, and what libsandbox.h includes.
+mkdir -p "$d$LIBDIR"
+install -m 644 lib/libsbx.a "$d$LIBDIR/libsandbox.a"
+for h in bounds codes imsg libsandbox msg proto; do
+	put 644 lib/$h.h "$INCLUDEDIR"
+done
 for page in man/*.[1-9]; do
 	put 644 "$page" "$MANDIR/man${page##*.}"
 done

@@ -12,9 +12,17 @@ tree()
 	cp "$SBX_BIN/sandbox-guest" t/sandboxd/guest/
 	[ ! -f "$SBX_BIN/sandboxctl-tar" ] ||
 	    cp "$SBX_BIN/sandboxctl-tar" t/sandboxctl/
+	mkdir t/lib
+	cp "$SBX_TOP"/lib/*.h t/lib/
+	if [ "${ASAN:-no}" = yes ]; then
+		cp "$SBX_TOP/obj-asan/lib/libsbx.a" t/lib/
+	else
+		cp "$SBX_TOP/lib/libsbx.a" t/lib/
+	fi
 	R=$PWD/root
 	export DESTDIR="$R" PREFIX=/opt/sbx BINDIR=/opt/sbx/bin \
 	    SBINDIR=/opt/sbx/sbin LIBEXECDIR=/opt/sbx/libexec \
+	    LIBDIR=/opt/sbx/lib INCLUDEDIR=/opt/sbx/include/sandboxd \
 	    MANDIR=/opt/sbx/man DOCDIR=/opt/sbx/doc SYSCONFDIR=/etc
 }
 
@@ -75,6 +83,37 @@ configuration_body()
 	atf_check -o match:"# mine" tail -n 1 "$R/etc/sandboxd.conf"
 }
 
+atf_test_case library
+library_head()
+{
+	atf_set descr "a program of somebody else's links the library"
+}
+library_body()
+{
+	[ "${ASAN:-no}" = yes ] && return 0
+	tree
+	atf_check sh t/tools/install.sh
+	cat >prog.c <<-\EOT
+	#include <stdio.h>
+	#include <libsandbox.h>
+
+	int
+	main(void)
+	{
+		struct sandbox_error	 e;
+
+		if (sandbox_open("./none", "prog", &e) != NULL)
+			return (1);
+		printf("%s\n", code_name(e.code));
+		return (0);
+	}
+	EOT
+	atf_check cc -Wall -Werror -I"$R/opt/sbx/include/sandboxd" -o prog \
+	    prog.c -L"$R/opt/sbx/lib" -lsandbox \
+	    $(pkg-config --libs msgpack libbsd)
+	atf_check -o inline:"unavailable\n" ./prog
+}
+
 atf_test_case faults
 faults_head()
 {
@@ -91,5 +130,6 @@ atf_init_test_cases()
 {
 	atf_add_test_case folders
 	atf_add_test_case configuration
+	atf_add_test_case library
 	atf_add_test_case faults
 }
