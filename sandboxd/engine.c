@@ -351,6 +351,7 @@ engine_answer_make(struct engine_call *call, CURLcode code,
     struct engine_answer *ans)
 {
 	const char	*why = call->broken;
+	long		 err = 0;
 
 	memset(ans, 0, sizeof(*ans));
 	lcurl.easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &ans->status);
@@ -360,7 +361,12 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 		ans->result = code == CURLE_COULDNT_CONNECT ? ENGINE_AWAY :
 		    call->cut ? ENGINE_INPUT : ENGINE_UNKNOWN;
 		ans->status = 0;
-		engine_text(ans->text, sizeof(ans->text), why);
+		if (ans->result == ENGINE_AWAY && lcurl.easy_getinfo(call->easy,
+		    CURLINFO_OS_ERRNO, &err) == CURLE_OK && err != 0)
+			snprintf(ans->text, sizeof(ans->text), "%s: %s",
+			    engine_path, strerror(err));
+		else
+			engine_text(ans->text, sizeof(ans->text), why);
 		return;
 	}
 	if (ans->status < 200 || ans->status > 299) {
