@@ -147,6 +147,7 @@ struct exec {
 	uint64_t	 kill_wait;	/* before the next pass, ns */
 	int		 kill_pass;
 	uint64_t	 signals;	/* to be sent once it runs */
+	uint64_t	 tree_signals;	/* those of them that are for all */
 
 	uint32_t	 cause;		/* of NOT_STARTED */
 	uint32_t	 error;

@@ -141,9 +141,12 @@ kill_signal(struct exec *e, uint32_t signo, uint32_t flags)
 		return;
 	if (signo == SIGKILL)
 		kill_begin(e, 0, 0);
-	else if (e->state == EX_STARTING)
+	else if (e->state == EX_STARTING) {
+		/* It may run: its reaper has not come round to say so. */
 		e->signals |= 1ULL << (signo - 1);
-	else if ((flags & GP_SIGNAL_TREE) != 0 || e->done)
+		if ((flags & GP_SIGNAL_TREE) != 0)
+			e->tree_signals |= 1ULL << (signo - 1);
+	} else if ((flags & GP_SIGNAL_TREE) != 0 || e->done)
 		tree_signal(e, signo, 0, &hash);
 	else
 		kill_first(e, signo);
@@ -156,10 +159,15 @@ kill_started(struct exec *e)
 	uint64_t	 hash;
 	int		 s;
 
-	for (s = 1; s <= SIGNALS; s++)
-		if ((e->signals & 1ULL << (s - 1)) != 0)
+	for (s = 1; s <= SIGNALS; s++) {
+		if ((e->signals & 1ULL << (s - 1)) == 0)
+			continue;
+		if ((e->tree_signals & 1ULL << (s - 1)) != 0)
+			tree_signal(e, s, 0, &hash);
+		else
 			kill_first(e, s);
-	e->signals = 0;
+	}
+	e->signals = e->tree_signals = 0;
 	if (e->kill == KILL_TERM)
 		tree_signal(e, SIGTERM, 0, &hash);
 	else if (e->kill == KILL_KILL)
