@@ -27,27 +27,31 @@ static const struct {
 };
 #define POLICY_NLIMITS	(sizeof(policy_limits) / sizeof(policy_limits[0]))
 
-/*
- * One spelling for the names that the Engine takes for the same: without the
- * default registry, with the default tag.
- */
-static void
-policy_ref(char *dst, size_t size, const char *image)
+/* The Engine takes a name with its default registry for one without. */
+static const char *
+policy_strip(const char *image)
 {
 	static const char *const prefixes[] = {
 		"docker.io/library/", "index.docker.io/library/",
 		"docker.io/", "index.docker.io/", "library/"
 	};
-	const char	*slash;
-	size_t		 i, len;
+	size_t	 i, len;
 
 	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		len = strlen(prefixes[i]);
-		if (strncmp(image, prefixes[i], len) == 0) {
-			image += len;
-			break;
-		}
+		if (strncmp(image, prefixes[i], len) == 0)
+			return (image + len);
 	}
+	return (image);
+}
+
+/* One spelling for the names that it takes for the same. */
+static void
+policy_ref(char *dst, size_t size, const char *image)
+{
+	const char	*slash;
+
+	image = policy_strip(image);
 	slash = strrchr(image, '/');
 	snprintf(dst, size, "%s%s", image,
 	    strchr(image, '@') != NULL ||
@@ -62,6 +66,7 @@ policy_match(const char *pattern, const char *ref)
 	char	 bare[POLICY_REF_MAX];
 	size_t	 len;
 
+	pattern = policy_strip(pattern);
 	if (fnmatch(pattern, ref, 0) == 0)
 		return (1);
 	len = strlen(ref);

@@ -337,7 +337,8 @@ ATF_TC_BODY(images, tc)
 		{ "host:5000/debian:12", 0 },
 	};
 	struct msg_conf_rule	 rules[] = {
-		{ 1, "sandbox-base" }, { 1, "debian:*" }, { 0, "debian:bad" },
+		{ 1, "sandbox-base" }, { 1, "docker.io/library/debian:*" },
+		{ 0, "debian:bad" },
 	};
 	size_t	 i;
 
