@@ -199,8 +199,9 @@ work(const struct request *r, int fd)
 		return (reply(fd, 200, "{\"status\":\"" FAKE_IMAGE "\"}\r\n"));
 	if (sscanf(path, "/images/%127[^/]", name) == 1) {
 		snprintf(text, sizeof(text), "{\"Id\":\"" FAKE_IMAGE "\","
-		    "\"RepoTags\":[\"%s:latest\"],\"Architecture\":\"amd64\","
-		    "\"Size\":1,\"Config\":{}}", name);
+		    "\"RepoTags\":[\"%s:latest\"],\"Architecture\":\"%s\","
+		    "\"Size\":1,\"Config\":{}}", name,
+		    strncmp(name, "arm", 3) == 0 ? "arm64" : "amd64");
 		return (reply(fd, 200, text));
 	}
 	if (strncmp(path, "/containers/json", 16) == 0) {

@@ -1,7 +1,8 @@
 /*
  * An Engine that does what a script says, for the answers that a real one
  * gives once in a year.  What the script does not name it does well: it keeps
- * containers in memory and shows them as the real one does.
+ * containers in memory and shows them as the real one does.  It has every
+ * image; one whose name begins with "arm" is of that architecture.
  */
 #ifndef FAKEENGINE_H
 #define FAKEENGINE_H

@@ -33,12 +33,15 @@ static union answer		 m;
 
 /* Short where a rule is late, else long enough for a machine under load. */
 static uint64_t			 deadline = 60000;
+static int			 foreign;	/* an image for others */
 
 static void
 begin(const struct fake_rule *rules)
 {
 	tb_policy(&tb);
 	tb.policy.conf.t_engine = deadline;
+	if (foreign)
+		memcpy(tb.policy.conf.image, "arm-", 4);
 	fake_start(&fake, tb.dir, rules);
 	tb_start(&tb, fake.sock);
 	tb_up(&tb);
@@ -180,6 +183,18 @@ ATF_TC_BODY(create_other, tc)
 	    "{\"Id\":\"aaaa\",\"Name\":\"/other\",\"Config\":{}}" },
 	    { START, 0, FAKE_ANSWER, 0, NULL }), CODE_CONFLICT, "not this", 0);
 	ATF_CHECK(fake.seen[1] == 0);
+	end();
+}
+
+/* What cannot run the guest is told by its name. */
+ATF_TC_WITHOUT_HEAD(image_arch);
+ATF_TC_BODY(image_arch, tc)
+{
+	foreign = 1;
+	fails(RULES({ CREATE, 0, FAKE_ANSWER, 0, NULL }), CODE_UNSUPPORTED,
+	    "is for arm64, the guest for amd64", 0);
+	ATF_CHECK(strstr(m.failed.text, req.image) != NULL);
+	ATF_CHECK(fake.seen[0] == 0);
 	end();
 }
 
@@ -376,6 +391,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, create_other);
 	ATF_TP_ADD_TC(tp, create_refused);
 	ATF_TP_ADD_TC(tp, events_bad);
+	ATF_TP_ADD_TC(tp, image_arch);
 	ATF_TP_ADD_TC(tp, image_deep);
 	ATF_TP_ADD_TC(tp, image_double);
 	ATF_TP_ADD_TC(tp, import_cut);
