@@ -7,6 +7,7 @@
  * regress-objs: runner_store.o dispatch.o messages.o proc.o sandbox-linux.o
  */
 
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -523,6 +524,8 @@ ATF_TC_BODY(flood, tc)
 	if (pid == 0) {
 		struct gp_background	 bg = { 1, 1 };
 
+		/* Not longer than the test, however that ends. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			SEND(loud, background(B, 1, &bg));
 	}
