@@ -85,8 +85,8 @@ gp_cause_text(unsigned int cause)
 	static const char *const text[] = {
 		[GP_NS_NOENT] = "no such file",
 		[GP_NS_ACCES] = "not executable",
-		[GP_NS_NODIR] = "no such directory",
-		[GP_NS_DIRACCES] = "directory may not be entered",
+		[GP_NS_NODIR] = "no such working directory",
+		[GP_NS_DIRACCES] = "working directory may not be entered",
 		[GP_NS_NOEXEC] = "wrong architecture or unknown format",
 		[GP_NS_LIMIT] = "a limit of the sandbox is reached",
 		[GP_NS_TOOBIG] = "arguments and environment too long",

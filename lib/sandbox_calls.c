@@ -443,7 +443,7 @@ sandbox_image_import(struct sandbox *sb, const char *name, int fd,
 	if (image != NULL)
 		memset(image, 0, sizeof(*image));
 	if (strlen(name) >= sizeof(imp.name))
-		return (sandbox_fail(sb, CODE_INVALID_ARGUMENT,
+		return (sandbox_fail(sb, CODE_LIMIT_EXCEEDED,
 		    "image name of %zu bytes: the limit is %d", strlen(name),
 		    SBX_IMAGE_MAX));
 	memcpy(imp.name, name, strlen(name));

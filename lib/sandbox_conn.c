@@ -390,10 +390,16 @@ static int
 connect_path(struct sandbox *sb)
 {
 	struct sockaddr_un	 sun;
+	struct ucred		 uc;
+	socklen_t		 len = sizeof(uc);
 	int			 flags;
 
 	memset(&sun, 0, sizeof(sun));
 	sun.sun_family = AF_UNIX;
+	/* An empty one would be a name that anybody can take. */
+	if (*sb->path == '\0')
+		return (sandbox_lost(sb, CODE_INVALID_ARGUMENT,
+		    "the path of the socket is empty"));
 	if (strlen(sb->path) >= sizeof(sun.sun_path))
 		return (sandbox_lost(sb, CODE_INVALID_ARGUMENT,
 		    "%s: the path of a socket has at most %zu bytes",
@@ -409,6 +415,14 @@ connect_path(struct sandbox *sb)
 		return (sandbox_lost(sb, flags == EACCES || flags == EPERM ?
 		    CODE_PERMISSION_DENIED : CODE_UNAVAILABLE, "%s: %s",
 		    sb->path, strerror(flags)));
+	}
+	/* In a directory that others can write it may be somebody else's. */
+	if (getsockopt(sb->fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) == -1 ||
+	    (uc.uid != 0 && uc.uid != geteuid())) {
+		close(sb->fd);
+		sb->fd = -1;
+		return (sandbox_lost(sb, CODE_PERMISSION_DENIED,
+		    "%s: the socket is not root's", sb->path));
 	}
 	if ((flags = fcntl(sb->fd, F_GETFL)) != -1)
 		(void)fcntl(sb->fd, F_SETFL, flags | O_NONBLOCK);

@@ -11,6 +11,7 @@
 
 #include "sandboxctl.h"
 #include "gproto.h"
+#include "spec.h"
 
 /* One attached command, or one reader of its logs. */
 struct attached {
@@ -140,14 +141,19 @@ static int
 exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
 {
 	const char	*nodir = gp_cause_text(GP_NS_NODIR);
+	const char	*what = info->id;
 	char		 text[TEXT_MAX + 260];
+	int		 dir;
 
-	snprintf(text, sizeof(text), "%.255s: %s", info->argv.n > 0 ?
-	    info->argv.v[0] : info->id, info->cause);
+	dir = nodir != NULL && strstr(info->cause, nodir) != NULL;
+	if (dir && ctl->dir != NULL)
+		what = ctl->dir;
+	else if (info->argv.n > 0)
+		what = info->argv.v[0];
+	snprintf(text, sizeof(text), "%.255s: %s", what, info->cause);
 	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", text);
 	/* A directory that is missing is no missing command. */
-	if (info->errnum == ENOENT && (nodir == NULL ||
-	    strstr(info->cause, nodir) == NULL))
+	if (info->errnum == ENOENT && !dir)
 		return (EXIT_NOTFOUND);
 	return (EXIT_CANNOT);
 }
@@ -188,8 +194,32 @@ exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
 	if (ctl->dir != NULL)
 		req->dir = (char *)(uintptr_t)ctl->dir;
 	if (ctl->user != NULL && strlcpy(req->user, ctl->user,
-	    sizeof(req->user)) >= sizeof(req->user)) {
-		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "user", "too long");
+	    sizeof(req->user)) >= sizeof(req->user))
+		return (ctl_too_long(ctl, "user", sizeof(req->user) - 1));
+	return (0);
+}
+
+/*
+ * run: what the daemon would refuse, while there is no sandbox yet that is
+ * then made for nothing.  0, or -1 and the error told.
+ */
+int
+exec_check(struct ctl *ctl, char **argv, int argc)
+{
+	struct proto_exec	 req;
+	struct spec_error	 e;
+	char			 any[] = "any", text[TEXT_MAX + 1];
+
+	if (exec_fill(ctl, &req, any, argv, argc) == -1)
+		return (-1);
+	if (spec_check(PROTO_EXEC, &req, &e) == -1) {
+		ctl_error_code(ctl, e.code, e.field, e.text);
+		return (-1);
+	}
+	if (req.timeout > EXEC_TIMEOUT_MAX) {
+		snprintf(text, sizeof(text), "invalid timeout: too large: the "
+		    "limit is %llu", (unsigned long long)EXEC_TIMEOUT_MAX);
+		ctl_error_code(ctl, CODE_LIMIT_EXCEEDED, "timeout", text);
 		return (-1);
 	}
 	return (0);

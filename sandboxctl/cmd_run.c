@@ -116,6 +116,8 @@ cmd_run(struct ctl *ctl)
 	int		 n, status;
 
 	memset(&m, 0, sizeof(m));
+	if (exec_check(ctl, ctl->argv, ctl->argc) == -1)
+		return (EXIT_OURS);
 	if ((n = run_create(ctl, &m)) == 0)
 		status = exec_attached(ctl, m.id, ctl->argv, ctl->argc);
 	else

@@ -38,21 +38,16 @@ create_request(struct ctl *ctl, struct proto_create *req)
 static int
 create_strings(struct ctl *ctl, struct proto_create *req)
 {
-	const char	*field;
-
-	if (ctl->id != NULL &&
-	    strlcpy(req->id, ctl->id, sizeof(req->id)) >= sizeof(req->id))
-		field = "id";
-	else if (ctl->image != NULL && strlcpy(req->image, ctl->image,
+	if (ctl->id != NULL && strlcpy(req->id, ctl->id,
+	    sizeof(req->id)) >= sizeof(req->id))
+		return (ctl_too_long(ctl, "id", sizeof(req->id) - 1));
+	if (ctl->image != NULL && strlcpy(req->image, ctl->image,
 	    sizeof(req->image)) >= sizeof(req->image))
-		field = "image";
-	else if (ctl->user != NULL && strlcpy(req->user, ctl->user,
+		return (ctl_too_long(ctl, "image", sizeof(req->image) - 1));
+	if (ctl->user != NULL && strlcpy(req->user, ctl->user,
 	    sizeof(req->user)) >= sizeof(req->user))
-		field = "user";
-	else
-		return (0);
-	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, field, "too long");
-	return (-1);
+		return (ctl_too_long(ctl, "user", sizeof(req->user) - 1));
+	return (0);
 }
 
 int
@@ -119,7 +114,7 @@ cmd_list(struct ctl *ctl)
 	    strlcpy(req.state, ctl->state, sizeof(req.state)) >=
 	    sizeof(req.state))
 		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "state",
-		    "unknown state"));
+		    "invalid state: is no state of a sandbox"));
 	/* Who asks for the deleted ones wants to see them. */
 	if (strcmp(req.state, "deleted") == 0)
 		req.all = 1;

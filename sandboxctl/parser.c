@@ -17,6 +17,7 @@
 #include "sandboxctl.h"
 
 #define OPTION_MAX	32	/* options of one command */
+#define PARSE_TWICE	(-2)	/* a name that has a value already */
 
 static const struct option_def	 opts_none[] = { { 0, NULL } };
 static const struct option_def	 opts_create[] = {
@@ -248,31 +249,39 @@ parse_signal(const char *str)
 	return (0);
 }
 
-/* name=value into a vector; a name alone where the command allows it. */
+/*
+ * name=value into a vector; a name alone where the command allows it.  Of two
+ * values for one name it would be a guess which is meant.
+ */
 static int
 parse_pair(struct kvv *kvv, const char *str, int keys)
 {
 	const char	*eq = strchr(str, '=');
 	char		*name;
-	int		 ret;
+	int		 ret = -1;
 
 	if (eq == str || *str == '\0' || (eq == NULL && !keys))
 		return (-1);
-	if (eq == NULL)
-		return (kvv_set(kvv, str, ""));
-	if ((name = strndup(str, eq - str)) == NULL)
+	if ((name = strndup(str, eq == NULL ? strlen(str) :
+	    (size_t)(eq - str))) == NULL)
 		return (-1);
-	ret = kvv_set(kvv, name, eq + 1);
+	if (kvv_get(kvv, name) != NULL)
+		ret = PARSE_TWICE;
+	else
+		ret = kvv_set(kvv, name, eq == NULL ? "" : eq + 1);
 	free(name);
 	return (ret);
 }
 
+/* strtonum(3) would also take a sign and blanks before the number. */
 static int
-parse_u32(const char *str, uint32_t *n)
+parse_number(const char *str, long long min, long long max, uint64_t *n)
 {
 	const char	*errstr;
 
-	*n = strtonum(str, 1, UINT32_MAX, &errstr);
+	if (!isdigit((unsigned char)*str))
+		return (-1);
+	*n = strtonum(str, min, max, &errstr);
 	return (errstr == NULL ? 0 : -1);
 }
 
@@ -301,7 +310,6 @@ parse_stream(const char *str, int *stream)
 static int
 parse_option(struct ctl *ctl, int ch, const char *arg)
 {
-	const char	*errstr;
 	uint64_t	 n;
 
 	switch (ch) {
@@ -331,12 +339,14 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	case 'm':
 		return (parse_size(arg, &ctl->memory));
 	case 'n':
-		ctl->from = strtonum(arg, 0, LLONG_MAX, &errstr);
-		return (errstr == NULL ? 0 : -1);
+		return (parse_number(arg, 0, LLONG_MAX, &ctl->from));
 	case 'o':
 		return (parse_stream(arg, &ctl->stream));
 	case 'p':
-		return (parse_u32(arg, &ctl->pids));
+		if (parse_number(arg, 1, UINT32_MAX, &n) == -1)
+			return (-1);
+		ctl->pids = n;
+		return (0);
 	case 'S':
 		return (parse_string(arg, &ctl->state));
 	case 's':
@@ -357,8 +367,9 @@ static int
 parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 {
 	char			 letters[2 * OPTION_MAX + 3] = "+:", *p;
+	char			 seen[128] = { 0 };
 	const struct option_def	*o;
-	int			 ch;
+	int			 ch, ret;
 
 	p = letters + 2;
 	for (o = ctl->cmd->opts; o->letter != 0; o++) {
@@ -380,11 +391,16 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 			    optopt);
 			return (-1);
 		}
-		if (parse_option(ctl, ch, optarg) == -1) {
-			snprintf(err, errlen, "invalid argument of -%c: %.64s",
-			    ch, optarg);
+		if (seen[ch]++ && optarg != NULL && ch != 'e' && ch != 'l') {
+			snprintf(err, errlen, "option given twice: -%c", ch);
 			return (-1);
 		}
+		if ((ret = parse_option(ctl, ch, optarg)) == 0)
+			continue;
+		snprintf(err, errlen, ret == PARSE_TWICE ?
+		    "name given twice: -%c %.64s" :
+		    "invalid argument of -%c: %.64s", ch, optarg);
+		return (-1);
 	}
 	ctl->argc = argc + 1 - optind;
 	ctl->argv = argv - 1 + optind;
@@ -409,6 +425,11 @@ parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 	if (ctl->cmd->max != -1 && ctl->argc > ctl->cmd->max) {
 		snprintf(err, errlen, "extra argument: %.64s",
 		    ctl->argv[ctl->cmd->max]);
+		return (-1);
+	}
+	/* To ps and events an empty name would be no name, and mean all. */
+	if (ctl->argc > 0 && *ctl->argv[0] == '\0') {
+		strlcpy(err, "empty argument", errlen);
 		return (-1);
 	}
 	return (0);

@@ -59,6 +59,18 @@ ctl_error_code(struct ctl *ctl, enum code code, const char *field,
 	return (status);
 }
 
+/* What no request has room for; in the words that the daemon has for it. */
+int
+ctl_too_long(struct ctl *ctl, const char *field, size_t max)
+{
+	char	 text[TEXT_MAX + 1];
+
+	snprintf(text, sizeof(text), "invalid %s: too long: the limit is %zu",
+	    field, max);
+	ctl_error_code(ctl, CODE_LIMIT_EXCEEDED, field, text);
+	return (-1);
+}
+
 /* The error that the last call on the connection met. */
 int
 ctl_error(struct ctl *ctl)
@@ -124,6 +136,10 @@ parse_globals(struct ctl *ctl, int argc, char **argv)
 			ctl->json = 1;
 			break;
 		case 's':
+			if (ctl->socket != NULL)
+				usage_error(ctl, "option given twice: -s");
+			if (*optarg == '\0')
+				usage_error(ctl, "invalid argument of -s: ");
 			ctl->socket = optarg;
 			break;
 		case ':':
@@ -160,8 +176,9 @@ main(int argc, char *argv[])
 	int		 status, n;
 
 	memset(&ctl, 0, sizeof(ctl));
-	ctl.socket = SANDBOX_SOCKET;
 	parse_globals(&ctl, argc, argv);
+	if (ctl.socket == NULL)
+		ctl.socket = SANDBOX_SOCKET;
 	/* The parser counts its own from here: not by the global one. */
 	n = optind;
 	if (parse(&ctl, argc - n, argv + n, err, sizeof(err)) == -1)

@@ -93,6 +93,7 @@ int		 ctl_error(struct ctl *);
 int		 ctl_error_code(struct ctl *, enum code, const char *,
 		    const char *);
 int		 ctl_errno(struct ctl *, const char *);
+int		 ctl_too_long(struct ctl *, const char *, size_t);
 void		 ctl_ref(struct ctl *, const struct proto_sandbox *, char *,
 		    size_t);
 
@@ -113,6 +114,7 @@ int		 cmd_stop(struct ctl *);
 
 /* cmd_exec.c */
 int		 cmd_exec(struct ctl *);
+int		 exec_check(struct ctl *, char **, int);
 int		 exec_attached(struct ctl *, char *, char **, int);
 int		 exec_status(struct ctl *, const struct proto_exec_info *);
 int		 cmd_kill(struct ctl *);

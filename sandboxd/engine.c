@@ -255,9 +255,12 @@ engine_cb_read(char *p, size_t size, size_t n, void *arg)
 		return (CURL_READFUNC_ABORT);
 	}
 	engine_stall_start(call);
-	if (len == 0 && call->tar && call->zeros < ENGINE_TAR_END) {
+	/* Of no bytes at all the Engine would make an image, too. */
+	if (len == 0 && (call->sent == 0 ||
+	    (call->tar && call->zeros < ENGINE_TAR_END))) {
 		call->cut = 1;
-		call->broken = "the archive is not complete";
+		call->broken = call->sent == 0 ? "the archive is empty" :
+		    "the archive is not complete";
 		return (CURL_READFUNC_ABORT);
 	}
 	engine_tar(call, p, len);

@@ -230,6 +230,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	struct session		*se;
 	struct asker		 a;
 	struct sub		*s;
+	uint64_t		 last;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1)
@@ -239,6 +240,17 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		return (0);
 	if ((se = session_find(a.session)) == NULL)
 		return (0);
+	/*
+	 * Whoever asks for what follows an event that this log never had has
+	 * met another log, and would wait in silence.
+	 */
+	last = sb != NULL ? sb->sseq : st.log.done_seq;
+	if (m->from > last + 1) {
+		answer_error(&a, CODE_INVALID_ARGUMENT, "from", "invalid from: "
+		    "%llu: the newest is %llu", (unsigned long long)m->from,
+		    (unsigned long long)last);
+		return (0);
+	}
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		fatal("%s", __func__);
 	s->a = a;

@@ -197,7 +197,8 @@ done_exec(void *arg, int result)
 		    lifecycle_name(q->sb->r.state));
 	else if (result == BATCH_REFUSED)
 		answer_error(&q->a, q->code, NULL,
-		    "as many commands as may wait");
+		    "as many commands as may wait: the limit is %llu",
+		    (unsigned long long)st.conf.max_execs + STORE_QUEUED_MAX);
 	else if (result != BATCH_OK)
 		answer_failed(&q->a, result);
 	else if (lifecycle_exec_ended(ex->r.state)) {

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <sha2.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,14 +267,33 @@ struct create {
 	char			 text[TEXT_MAX + 1];
 };
 
+static int	create_refuse(struct create *, enum code, const char *,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+
 static int
 create_refuse(struct create *q, enum code code, const char *field,
-    const char *text)
+    const char *fmt, ...)
 {
+	va_list	 ap;
+
 	q->code = code;
 	q->field = field;
-	strlcpy(q->text, text, sizeof(q->text));
+	va_start(ap, fmt);
+	vsnprintf(q->text, sizeof(q->text), fmt, ap);
+	va_end(ap);
 	return (BATCH_REFUSED);
+}
+
+/* What a sandbox may have at most, by the configuration. */
+static int
+create_limit(struct create *q, const char *field, uint64_t v, uint64_t max)
+{
+	if (max == 0 || v <= max)
+		return (BATCH_OK);
+	return (create_refuse(q, CODE_LIMIT_EXCEEDED, field, "invalid %s: "
+	    "%llu: the limit is %llu", field, (unsigned long long)v,
+	    (unsigned long long)max));
 }
 
 /* The defaults, and what is not a matter of what others do meanwhile. */
@@ -298,27 +318,21 @@ create_complete(struct create *q)
 		if ((c->workdir = strdup("/workspace")) == NULL)
 			fatal("%s", __func__);
 	}
-	if (!policy_image(c->image)) {
-		snprintf(q->text, sizeof(q->text),
-		    "image %s is not allowed here", c->image);
+	if (!policy_image(c->image))
 		return (create_refuse(q, CODE_POLICY_DENIED, "image",
-		    strdupa(q->text)));
-	}
-	if (c->memory > st.conf.max_memory && st.conf.max_memory != 0)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "memory",
-		    "more memory than a sandbox may have"));
-	if (c->mcpus > st.conf.max_mcpus && st.conf.max_mcpus != 0)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "mcpus",
-		    "more processors than a sandbox may have"));
-	if (c->pids > st.conf.max_pids && st.conf.max_pids != 0)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "pids",
-		    "more processes than a sandbox may have"));
+		    "image %s is not allowed here", c->image));
+	if (create_limit(q, "memory", c->memory, st.conf.max_memory) ||
+	    create_limit(q, "mcpus", c->mcpus, st.conf.max_mcpus) ||
+	    create_limit(q, "pids", c->pids, st.conf.max_pids))
+		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)
 		return (create_refuse(q, CODE_POLICY_DENIED, "user",
 		    "root in a sandbox is not allowed here"));
 	if (user > 0 && (user < st.conf.uid_low || user > st.conf.uid_high))
 		return (create_refuse(q, CODE_POLICY_DENIED, "user",
-		    "the user is not in the range of the sandboxes' users"));
+		    "invalid user: %lld: the range is %lld to %lld",
+		    (long long)user, (long long)st.conf.uid_low,
+		    (long long)st.conf.uid_high));
 	return (BATCH_OK);
 }
 
@@ -430,12 +444,14 @@ body_create(struct batch *b, void *arg)
 	}
 	if (st.model.count >= st.conf.max_sandboxes)
 		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL,
-		    "as many sandboxes as there may be"));
+		    "as many sandboxes as there may be: the limit is %llu",
+		    (unsigned long long)st.conf.max_sandboxes));
 	sb = sandbox_new();
 	if (create_name(q, sb) == -1) {
 		sandbox_free(sb);
 		return (create_refuse(q, CODE_ALREADY_EXISTS, "id",
-		    "a sandbox of this name exists, or its history does"));
+		    "%s: a sandbox of this name exists, or its history does",
+		    q->conf.id));
 	}
 	if (create_user(q, sb) == -1) {
 		sandbox_free(sb);
