@@ -28,6 +28,8 @@
 #define SIGNALS		64		/* of Linux, the real-time ones too */
 #define READ_TURN	262144		/* bytes of one stream in one turn */
 #define KILL_LIMIT	(10 * NSEC)	/* then what lives is left behind */
+#define SCAN_AFTER	3	/* passes by the children files, then /proc */
+#define SCAN_CROWD	32	/* so many are not walked one by one again */
 #define START_TRIES	5		/* reapers that may be killed under us */
 #define OOM_ADJ		"500"		/* of commands; our own stays lower */
 

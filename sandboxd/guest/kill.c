@@ -69,6 +69,8 @@ kill_pass(struct exec *e)
 
 	found = tree_signal(e, SIGKILL, e->kill_pass++, &hash);
 	fault("guest.kill.after");
+	if (found > SCAN_CROWD && e->kill_pass < SCAN_AFTER)
+		e->kill_pass = SCAN_AFTER;
 	if (found == 0 && e->reaper == -1 && e->done) {
 		/* Without a reaper nobody else can tell. */
 		e->gone = 1;

@@ -28,7 +28,6 @@
 
 #define TREE_MAX	16384	/* seen in one pass; the next sees the rest */
 #define PID_LIMIT	4194304	/* of Linux on 64 bits */
-#define SCAN_AFTER	3	/* passes by the children files */
 
 struct dirent64 {
 	uint64_t	 d_ino;
