@@ -16,20 +16,23 @@ fault_point(const char *name)
 	static long		 left;
 	static size_t		 len;
 	static int		 parsed;
+	static int		 sig;
 	const char		*colon;
+	char			*end;
 
 	if (!parsed) {
 		parsed = 1;
 		spec = getenv("SANDBOXD_FAULT");
 		if (spec != NULL && (colon = strrchr(spec, ':')) != NULL) {
 			len = colon - spec;
-			left = strtol(colon + 1, NULL, 10);
+			left = strtol(colon + 1, &end, 10);
+			sig = *end == 's' ? SIGSEGV : SIGKILL;
 		}
 	}
 	if (left <= 0 || strncmp(spec, name, len) != 0 || name[len] != '\0')
 		return;
 	if (--left == 0) {
-		kill(getpid(), SIGKILL);
+		kill(getpid(), sig);
 		/* PID 1 of a namespace ignores its own SIGKILL. */
 		_exit(137);
 	}

@@ -17,8 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "frontend.h"
 #include "log.h"
+#include "proc.h"
 
 #define FD_MESSAGE_LEAST	512	/* a socket's memory for one message */
 
@@ -145,6 +147,7 @@ client_process(struct client *c)
 			return (-1);
 		}
 		event_del(&c->tmo);
+		fault("frontend.request.before");
 		n = request_recv(c, &imsg);
 		imsg_free(&imsg);
 		if (n == -1) {
@@ -156,15 +159,11 @@ client_process(struct client *c)
 	return (0);
 }
 
-/* The socket has bytes, or the bounds allow more of what was read before. */
 static void
-client_on_read(int fd, short event, void *arg)
+client_read(struct client *c)
 {
-	struct client	*c = arg;
-	int		 n;
+	int	 n;
 
-	(void)fd;
-	(void)event;
 	if (c->broken) {
 		client_close(c, "its answers cannot be queued");
 		return;
@@ -176,6 +175,20 @@ client_on_read(int fd, short event, void *arg)
 		(void)client_process(c);
 	else
 		client_close(c, n == 0 ? "hung up" : "read failed");
+}
+
+/* The socket has bytes, or the bounds allow more of what was read before. */
+static void
+client_on_read(int fd, short event, void *arg)
+{
+	struct client	*c = arg;
+
+	(void)fd;
+	(void)event;
+	/* These are a stranger's: should we die of them, it is known whose. */
+	proc_serve(c->us->uid);
+	client_read(c);
+	proc_serve(PROC_NOBODY);
 }
 
 /* What has left the queue with its message is under way. */

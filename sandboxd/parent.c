@@ -21,6 +21,7 @@
 
 #include <event.h>
 
+#include "blame.h"
 #include "log.h"
 #include "parent.h"
 
@@ -62,8 +63,8 @@ parent_now(void)
 	return ((uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec);
 }
 
-static uint64_t
-monotonic_ms(void)
+uint64_t
+parent_ms(void)
 {
 	struct timespec	 ts;
 
@@ -154,12 +155,21 @@ send_procs(void)
 static void
 set_go(void)
 {
-	enum role	 r;
+	struct msg_guest_gone	 gone;
+	enum role		 r;
+	uint64_t		 n;
 
 	evtimer_del(&ev_timer);
 	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
 		parent_send(r, MSG_GO, 0, 0, 0, -1, NULL);
 	send_procs();
+	while (blame_next(&n)) {
+		memset(&gone, 0, sizeof(gone));
+		gone.n = n;
+		strlcpy(gone.text, "it has crashed the runner",
+		    sizeof(gone.text));
+		parent_send(ROLE_STORE, MSG_GUEST_BROKE, 0, 0, 0, -1, &gone);
+	}
 	env.state = SET_RUNNING;
 	if (!was_running) {
 		was_running = 1;
@@ -319,6 +329,8 @@ child_close(struct child *c)
 		return;
 	c->open = 0;
 	chan_clear(&c->ch);
+	close(c->page);
+	c->page = -1;
 }
 
 static int
@@ -342,10 +354,16 @@ child_start(struct child *c)
 		c->ids.ngroups = (uint32_t)n;
 		c->ids.groups[0] = gid;
 	}
+	if ((c->page = blame_page()) == -1) {
+		log_warn("cannot start %s", c->name);
+		return (-1);
+	}
+	c->ids.page = 1;
 	if ((c->pid = spawn_child(c, env.dir.lock, env.debug, env.verbose,
 	    &fd)) == -1) {
 		log_warn("cannot start %s", c->name);
 		c->pid = 0;
+		close(c->page);
 		return (-1);
 	}
 	c->started = parent_now();
@@ -439,7 +457,7 @@ set_fail(void)
 static uint64_t
 restart_delay(void)
 {
-	uint64_t	 delay, now = monotonic_ms();
+	uint64_t	 delay, now = parent_ms();
 	uint64_t	 within = env.conf->restart_secs * 1000ULL;
 	uint32_t	 n;
 
@@ -532,6 +550,7 @@ static void
 child_reaped(struct child *c, int status)
 {
 	char	 how[64];
+	int	 crash;
 
 	/* What it had to say of its end is in its pipe. */
 	if (c->open && !c->condemned) {
@@ -548,10 +567,18 @@ child_reaped(struct child *c, int status)
 		    WCOREDUMP(status) ? ", core" : "");
 	else
 		snprintf(how, sizeof(how), "exit %d", WEXITSTATUS(status));
-	if (env.state == SET_STARTING || env.state == SET_RUNNING)
+	/*
+	 * What it died of counts though another has told its end first: one
+	 * that crashes takes longer to die than those that see its pipes
+	 * end.  We ourselves send nothing but KILL.
+	 */
+	crash = WIFSIGNALED(status) && blame_is_crash(WTERMSIG(status));
+	if (crash || env.state == SET_STARTING || env.state == SET_RUNNING)
 		log_warnx("%s[%d] died: %s", c->name, (int)c->pid, how);
 	else
 		log_debug("%s[%d] ended: %s", c->name, (int)c->pid, how);
+	if (crash)
+		blame_crash(c->role, blame_read(c->page), parent_ms());
 	c->pid = 0;
 }
 

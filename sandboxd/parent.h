@@ -15,8 +15,6 @@
 #include "proc.h"
 #include "sandboxd.h"
 
-#define PROC_LOCK_FD	4	/* the lock, which each child keeps open */
-
 /* The tree below state; all but lock are O_PATH. */
 struct statedir {
 	char	*path;		/* without symbolic links */
@@ -49,6 +47,7 @@ struct child {
 	gid_t		 gid;
 	struct proc_ids	 ids;		/* what it was told to be */
 	pid_t		 pid;		/* 0: none */
+	int		 page;		/* whom it serves, -1: none */
 	uint64_t	 started;	/* ns since 1970 */
 	struct chan	 ch;
 	int		 open;		/* ch is in use */
@@ -76,7 +75,8 @@ void	 parent_main(void) __attribute__((__noreturn__));
 void	 parent_send(enum role, uint32_t type, uint64_t op, uint64_t session,
 	    uint32_t req, int fd, const void *msg);
 int	 parent_running(void);
-uint64_t parent_now(void);
+uint64_t parent_now(void);		/* ns since 1970 */
+uint64_t parent_ms(void);		/* of a clock that is never set */
 /* sandboxd.c */
 void	 parent_started(void);		/* the first set runs */
 void	 parent_exit(int) __attribute__((__noreturn__));

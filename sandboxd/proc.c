@@ -5,6 +5,7 @@
  */
 
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,7 +23,8 @@
 #include "proc.h"
 #include "sandboxd.h"
 
-static struct chan	*log_chan;
+static struct chan		*log_chan;
+static volatile uint64_t	*page;
 
 union fd_control {
 	struct cmsghdr	 hdr;
@@ -95,6 +97,19 @@ proc_recv_ids(int fd, struct proc_ids *ids)
 	    cmsg->cmsg_type == SCM_RIGHTS &&
 	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&ids->root, CMSG_DATA(cmsg), sizeof(int));
+	if (ids->page) {
+		if ((page = mmap(NULL, PROC_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, PROC_PAGE_FD, 0)) == MAP_FAILED)
+			fatal("%s: mmap", __func__);
+		close(PROC_PAGE_FD);
+	}
+}
+
+void
+proc_serve(uint64_t who)
+{
+	if (page != NULL)
+		*page = who;
 }
 
 void

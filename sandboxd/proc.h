@@ -26,6 +26,10 @@
 struct chan;
 
 #define PROC_GROUPS_MAX	4
+#define PROC_LOCK_FD	4	/* the lock, which each child keeps open */
+#define PROC_PAGE_FD	5	/* where it writes whom it serves */
+#define PROC_PAGE_SIZE	4096
+#define PROC_NOBODY	UINT64_MAX
 
 struct proc_ids {
 	uint32_t	 role;		/* enum role */
@@ -35,6 +39,7 @@ struct proc_ids {
 	uint32_t	 groups[PROC_GROUPS_MAX];
 	uint32_t	 ppid;		/* the parent; another one: it died */
 	uint32_t	 nofile;	/* RLIMIT_NOFILE */
+	uint32_t	 page;		/* 1: PROC_PAGE_FD is there */
 	int		 root;		/* open directory, -1: keeps "/" */
 };
 
@@ -44,6 +49,12 @@ void	proc_recv_ids(int, struct proc_ids *);
 void	proc_drop(const struct proc_ids *);
 /* TERM, INT and HUP reach the handler of an event; PIPE is ignored. */
 void	proc_signals(void (*)(int, short, void *));
+/*
+ * Whose bytes are handled from now on: the frontend's client by his uid, the
+ * runner's guest by its sandbox's number, or PROC_NOBODY's.  Should that be
+ * our end, the parent knows over whom.
+ */
+void	proc_serve(uint64_t who);
 /* From now on log lines go to the parent as messages. */
 void	proc_log(struct chan *);
 

@@ -17,6 +17,7 @@
 
 #include "fault.h"
 #include "log.h"
+#include "proc.h"
 #include "runner.h"
 
 #define GUEST_FLAP_S	1		/* a connection that is short */
@@ -458,13 +459,11 @@ guest_keep(struct guest *g, const uint8_t *data, size_t len)
 }
 
 static void
-guest_read(int fd, short event, void *arg)
+guest_turn(struct guest *g, int fd)
 {
-	struct guest	*g = arg;
-	ssize_t		 n = 0, used;
-	size_t		 len = g->restlen;
+	ssize_t	 n = 0, used;
+	size_t	 len = g->restlen;
 
-	(void)event;
 	if (len > 0)
 		memcpy(turn, g->rest, len);
 	if (!g->more) {
@@ -487,4 +486,16 @@ guest_read(int fd, short event, void *arg)
 		return;
 	}
 	guest_keep(g, turn + used, len - used);
+}
+
+static void
+guest_read(int fd, short event, void *arg)
+{
+	struct guest	*g = arg;
+
+	(void)event;
+	/* Should we die of these bytes, it is known whose they are. */
+	proc_serve(g->box->n);
+	guest_turn(g, fd);
+	proc_serve(PROC_NOBODY);
 }

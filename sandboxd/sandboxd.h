@@ -72,6 +72,11 @@ enum msg_type {
 	MSG_WORK_REMOVE,	/* idempotent, as is WORK_MAKE */
 	MSG_RELOAD,		/* header.session, req: who asked */
 
+	/*
+	 * And GUEST_BROKE, as the runner sends it: the sandbox over which
+	 * the runner has crashed twice.
+	 */
+
 	/* Parent to frontend. */
 	MSG_CLIENT,		/* + fd: a client's socket; header.session */
 

@@ -23,6 +23,7 @@
 
 #include <event.h>
 
+#include "blame.h"
 #include "imsg.h"
 #include "log.h"
 #include "parent.h"
@@ -407,6 +408,9 @@ on_accept(int fd, short event, void *arg)
 		close(c);
 	} else if (!parent_running())
 		refuse(c, CODE_UNAVAILABLE, "the daemon is starting again");
+	else if (blame_is_out(cred.uid, parent_ms()))
+		refuse(c, CODE_LIMIT_EXCEEDED, "shut out for a while: the "
+		    "frontend has crashed over your requests");
 	else if (too_many(cred.uid))
 		refuse(c, CODE_LIMIT_EXCEEDED, "too many connections");
 	else if (peer_groups(c, &groups) == -1) {

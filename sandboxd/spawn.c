@@ -22,7 +22,8 @@
 
 /*
  * An empty environment but for what a build for tests needs.  The fault
- * point is for the first set alone: the set that replaces it is to live.
+ * point is for the first set alone, or as many as SANDBOXD_FAULT_SETS says:
+ * the set that replaces them is to live.
  */
 static void
 spawn_environment(char **envp, uint32_t set)
@@ -34,6 +35,7 @@ spawn_environment(char **envp, uint32_t set)
 	};
 	static char		 values[nitems(names)][512];
 	const char		*v;
+	uint32_t		 sets = 1;
 	size_t			 i;
 #endif
 	static char		 path[] = "PATH=/usr/bin:/bin";
@@ -41,8 +43,10 @@ spawn_environment(char **envp, uint32_t set)
 
 	envp[n++] = path;
 #if defined(FAULTS) || defined(ASAN)
+	if ((v = getenv("SANDBOXD_FAULT_SETS")) != NULL)
+		sets = (uint32_t)atoi(v);
 	for (i = 0; i < nitems(names); i++) {
-		if ((v = getenv(names[i])) == NULL || (i == 0 && set > 1))
+		if ((v = getenv(names[i])) == NULL || (i == 0 && set > sets))
 			continue;
 		snprintf(values[i], sizeof(values[i]), "%s=%s", names[i], v);
 		envp[n++] = values[i];
@@ -65,22 +69,24 @@ spawn_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Descriptors 0 to 4 and no other; what fails here ends the child. */
+/* Descriptors 0 to 5 and no other; what fails here ends the child. */
 static void
-spawn_descriptors(int pipefd, int lock, int debug)
+spawn_descriptors(int pipefd, int lock, int page, int debug)
 {
-	int	 null, from, to;
+	int	 null, from, to, third;
 
 	/* Above all targets, so that none is closed before it is taken. */
 	from = fcntl(pipefd, F_DUPFD, 16);
 	to = fcntl(lock, F_DUPFD, 16);
+	third = fcntl(page, F_DUPFD, 16);
 	if ((null = open("/dev/null", O_RDWR)) == -1 || from == -1 ||
-	    to == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    to == -1 || third == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1 ||
 	    (!debug && dup2(null, STDERR_FILENO) == -1) ||
-	    dup2(from, PROC_PIPE_FD) == -1 || dup2(to, PROC_LOCK_FD) == -1)
+	    dup2(from, PROC_PIPE_FD) == -1 || dup2(to, PROC_LOCK_FD) == -1 ||
+	    dup2(third, PROC_PAGE_FD) == -1)
 		_exit(1);
-	closefrom(PROC_LOCK_FD + 1);
+	closefrom(PROC_PAGE_FD + 1);
 }
 
 pid_t
@@ -106,7 +112,7 @@ spawn_child(struct child *c, int lock, int debug, int verbose, int *fdp)
 		spawn_signals();
 		if (setsid() == -1)
 			_exit(1);
-		spawn_descriptors(fds[1], lock, debug);
+		spawn_descriptors(fds[1], lock, c->page, debug);
 		execve("/proc/self/exe", argv, envp);
 		_exit(127);
 	}

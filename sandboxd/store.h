@@ -227,6 +227,7 @@ void		 exec_started(uint64_t, uint64_t, uint32_t);
 /* store_broker.c, store_runner.c */
 void		 store_dispatch_broker(int, short, void *);
 void		 store_dispatch_runner(int, short, void *);
+int		 runner_recv_broke(struct chan *, struct frame *, void *);
 
 /* store_reconcile.c */
 void		 reconcile_start(void);

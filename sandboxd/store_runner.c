@@ -79,7 +79,7 @@ runner_recv_gone(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
-static int
+int
 runner_recv_broke(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_guest_gone	*m = msg;
