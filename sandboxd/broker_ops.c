@@ -16,6 +16,7 @@
 #include "fault.h"
 #include "log.h"
 
+#define IMAGE_LOOKS	3	/* more, for an image that has lost its name */
 #define BOPS_MAX	1024	/* the store admits far fewer at a time */
 #define BOP_WAIT_MIN	50	/* ms between two looks */
 #define BOP_WAIT_MAX	1000
@@ -35,6 +36,7 @@ struct bop {
 	int			 died;		/* an event said so meanwhile */
 	int			 wait;		/* ms before the next look */
 	int			 absent, tries;
+	int			 renamed;	/* found without its name */
 	int			 doubt;		/* a start of unknown outcome */
 	struct msg_box_create	 req;		/* asked for, or read back */
 	struct policy_box	 box;
@@ -332,7 +334,15 @@ create_image(struct engine_answer *ans, void *arg)
 		bop_fail_answer(op, ans, 0);
 		return;
 	}
-	/* The Engine also takes the beginning of an ID for a name. */
+	/*
+	 * The Engine also takes the beginning of an ID for a name.  Or the
+	 * name went to another image between its finding and its showing.
+	 */
+	if (!policy_image_is(ans->json, op->req.image) &&
+	    op->renamed++ < IMAGE_LOOKS) {
+		engine_image_inspect(op->req.image, create_image, op);
+		return;
+	}
 	id = json_string_value(json_object_get(ans->json, "Id"));
 	if (id == NULL || !engine_image_ok(id) ||
 	    !policy_image_is(ans->json, op->req.image) ||

@@ -198,7 +198,7 @@ ATF_TC_BODY(image, tc)
 	tb_stop(&tb);
 }
 
-/* An archive that breaks off between two files is no image. */
+/* An archive that breaks off between two files, or at once, is no image. */
 ATF_TC_WITHOUT_HEAD(truncated);
 ATF_TC_BODY(truncated, tc)
 {
@@ -206,17 +206,23 @@ ATF_TC_BODY(truncated, tc)
 	struct msg_box_failed	 failed;
 	struct frame		 f;
 	struct tb		 tb;
+	int			 i;
 
 	begin(&tb);
 	memset(&im, 0, sizeof(im));
 	snprintf(im.name, sizeof(im.name), "%.64s-cut", tb.policy.conf.image);
-	tb_send(&tb, MSG_IMPORT, &im);
-	tb_recv(&tb, MSG_IMPORT_STREAM, &f, NULL);
-	tb_tar(f.fd, 1024);
-	chan_frame_free(&f);
-	tb_recv(&tb, MSG_IMPORT_FAILED, &f, &failed);
-	ATF_CHECK_MSG(failed.code == CODE_INVALID_ARGUMENT, "%s", failed.text);
-	chan_frame_free(&f);
+	for (i = 0; i < 2; i++) {
+		tb_send(&tb, MSG_IMPORT, &im);
+		tb_recv(&tb, MSG_IMPORT_STREAM, &f, NULL);
+		if (i == 0)
+			tb_tar(f.fd, 1024);
+		chan_frame_free(&f);
+		tb_recv(&tb, MSG_IMPORT_FAILED, &f, &failed);
+		ATF_CHECK_MSG(failed.code == CODE_INVALID_ARGUMENT &&
+		    strstr(failed.text, i == 0 ? "not complete" : "empty"),
+		    "%s", failed.text);
+		chan_frame_free(&f);
+	}
 	tb_stop(&tb);
 }
 

@@ -218,6 +218,27 @@ ATF_TC_BODY(image_double, tc)
 	end();
 }
 
+/* The name went to another image meanwhile: it is looked at again. */
+ATF_TC_WITHOUT_HEAD(image_renamed);
+ATF_TC_BODY(image_renamed, tc)
+{
+	lives(RULES({ "GET /v1.41/images/", 2, FAKE_ANSWER, 200,
+	    "{\"Id\":\"sha256:aa\",\"RepoTags\":[]}" }));
+}
+
+/* The beginning of an ID is no name, however often it is looked at. */
+ATF_TC_WITHOUT_HEAD(image_by_id);
+ATF_TC_BODY(image_by_id, tc)
+{
+	fails(RULES({ "GET /v1.41/images/", 100, FAKE_ANSWER, 200,
+	    "{\"Id\":\"sha256:aa\",\"RepoTags\":[\"other:latest\"]}" },
+	    { CREATE, 0, FAKE_ANSWER, 0, NULL }), CODE_NOT_FOUND,
+	    "no such image", 0);
+	ATF_CHECK(fake.seen[0] < 10);
+	ATF_CHECK(fake.seen[1] == 0);
+	end();
+}
+
 /* An inspect is asked for until it answers. */
 ATF_TC_WITHOUT_HEAD(inspect_bad);
 ATF_TC_BODY(inspect_bad, tc)
@@ -357,7 +378,8 @@ import_fails(const struct fake_rule *rules, enum code code)
 	strlcpy(im.name, "test-image", sizeof(im.name));
 	tb_send(&tb, MSG_IMPORT, &im);
 	tb_recv(&tb, MSG_IMPORT_STREAM, &f, NULL);
-	chan_frame_free(&f);		/* closes the pipe: an empty archive */
+	tb_tar(f.fd, TB_TAR);
+	chan_frame_free(&f);
 	tb_recv(&tb, MSG_IMPORT_FAILED, &f, &m);
 	ATF_CHECK_MSG(m.failed.code == code, "%s: %s",
 	    code_name(m.failed.code), m.failed.text);
@@ -394,6 +416,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, image_arch);
 	ATF_TP_ADD_TC(tp, image_deep);
 	ATF_TP_ADD_TC(tp, image_double);
+	ATF_TP_ADD_TC(tp, image_renamed);
+	ATF_TP_ADD_TC(tp, image_by_id);
 	ATF_TP_ADD_TC(tp, import_cut);
 	ATF_TP_ADD_TC(tp, import_error);
 	ATF_TP_ADD_TC(tp, inspect_bad);

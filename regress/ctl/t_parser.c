@@ -133,12 +133,12 @@ ATF_TC_BODY(options, tc)
 	char		 err[256];
 
 	ATF_REQUIRE_EQ_MSG(0, line(&ctl, "create -d -c 1.5 -e A=1 -e B=x=y "
-	    "-e A=2 -I im -i web -l team=a -l empty= -m 2G -p 99 -u 12 -w /w",
+	    "-I im -i web -l team=a -l empty= -m 2G -p 99 -u 12 -w /w",
 	    err, sizeof(err)), "%s", err);
 	ATF_CHECK_EQ(1, ctl.detach);
 	ATF_CHECK_EQ(1500, ctl.mcpus);
 	ATF_CHECK_EQ(2, ctl.env.n);
-	ATF_CHECK_STREQ("2", kvv_get(&ctl.env, "A"));
+	ATF_CHECK_STREQ("1", kvv_get(&ctl.env, "A"));
 	ATF_CHECK_STREQ("x=y", kvv_get(&ctl.env, "B"));
 	ATF_CHECK_STREQ("im", ctl.image);
 	ATF_CHECK_STREQ("web", ctl.id);
@@ -205,6 +205,10 @@ ATF_TC_BODY(refused, tc)
 		{ "create -c 0.000", "invalid argument of -c: 0.000" },
 		{ "create -c 99999999999", "invalid argument of -c: "
 		    "99999999999" },
+		{ "create -p 4 -p 5", "option given twice: -p" },
+		{ "create -e A=1 -e A=1", "name given twice: -e A=1" },
+		{ "list -l a -l a=1", "name given twice: -l a=1" },
+		{ "create -p +4", "invalid argument of -p: +4" },
 		{ "create -p 0", "invalid argument of -p: 0" },
 		{ "create -p 4294967296", "invalid argument of -p: "
 		    "4294967296" },
