@@ -239,7 +239,8 @@ rig_welcome(struct rig *r)
 
 	rig_send(r, buf, gp_encode_welcome(buf, sizeof(buf), &m));
 	rig_until(r, &r->welcomed);
-	ATF_CHECK_EQ(r->hello.nexecs, (uint32_t)r->nstates);
+	/* What goes between the two is in the first alone. */
+	ATF_CHECK(r->hello.nexecs >= (uint32_t)r->nstates);
 }
 
 void

@@ -352,7 +352,8 @@ exec_poll(struct exec *e)
 			exec_running(e);
 	}
 	if (e->state == EX_RUNNING) {
-		if (!e->done && stage >= SH_ENDED)
+		if (!e->done && (stage >= SH_ENDED ||
+		    (e->reaper_lost && stage == SH_DYING)))
 			exec_done(e, e->sh->status);
 		exec_try_end(e);
 	} else if (e->gone && !was)
@@ -433,7 +434,7 @@ exec_orphan(pid_t pid, int status)
 
 	TAILQ_FOREACH(e, &g.execs, entry) {
 		if ((e->state != EX_STARTING && e->state != EX_RUNNING) ||
-		    e->done || e->sh->pid != pid || e->sh->stage >= SH_ENDED)
+		    e->done || e->sh->pid != pid || e->sh->stage >= SH_DYING)
 			continue;
 		exec_done(e, status);
 		e->pid = pid;

@@ -42,7 +42,8 @@ enum stage {
 	SH_TAKEN,			/* has it */
 	SH_FAILED,			/* error and where tell why */
 	SH_RUNNING,			/* execve has returned well */
-	SH_ENDED,			/* status tells how; not yet reaped */
+	SH_DYING,			/* status tells how; not yet reaped */
+	SH_ENDED,			/* reaped, others are left */
 	SH_EMPTY			/* and nobody else is left */
 };
 

@@ -269,12 +269,14 @@ reaper_main(struct shared *sh)
 			sh->status = si.si_code == CLD_EXITED ?
 			    W_EXITCODE(si.si_status & 0xff, 0) :
 			    si.si_status;
-			sh->stage = SH_ENDED;
+			sh->stage = SH_DYING;
 			waitid(P_PID, si.si_pid, &si, WEXITED);
 			/* Usually nothing is left: say both at once. */
 			if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT |
 			    WNOHANG) == -1 && errno == ECHILD)
 				sh->stage = SH_EMPTY;
+			else
+				sh->stage = SH_ENDED;
 			wake();
 		} else
 			waitid(P_PID, si.si_pid, &si, WEXITED);
