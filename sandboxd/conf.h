@@ -51,7 +51,7 @@ TAILQ_HEAD(conf_images, conf_image);
 struct conf_allow {
 	TAILQ_ENTRY(conf_allow)	 entry;
 	char			*name;
-	int			 group;		/* a group's name, not a user's */
+	int			 group;		/* group's name, not user's */
 	uint32_t		 id;
 };
 TAILQ_HEAD(conf_allows, conf_allow);
@@ -70,7 +70,7 @@ struct conf_limits {
 	uint64_t	 log_sandbox;
 	uint64_t	 log_total;
 	uint64_t	 memory;		/* the most of one sandbox */
-	uint32_t	 cpus;			/* thousandths, of one sandbox */
+	uint32_t	 cpus;			/* thousandths, of one box */
 	uint32_t	 pids;			/* of one sandbox */
 	uint32_t	 sandboxes;		/* not deleted ones, of all */
 	uint32_t	 execs;			/* running ones, of all */
@@ -84,7 +84,7 @@ struct conf_timeouts {
 	uint32_t	 stop;			/* grace before KILL */
 	uint32_t	 delete;		/* until deleted */
 	uint32_t	 engine;		/* one call to the Engine */
-	uint32_t	 reattach;		/* of an attached exec's client */
+	uint32_t	 reattach;		/* attached exec's client */
 	uint32_t	 stall;			/* of an exec's first reader */
 };
 
@@ -113,7 +113,7 @@ struct config {
 	uint32_t		 restart_count;	/* deaths within ... */
 	uint32_t		 restart_secs;	/* ... this time */
 	uint32_t		 unenforced;	/* UNENFORCED_* */
-	int			 user_root;	/* root in a sandbox is allowed */
+	int			 user_root;	/* policy { user root } */
 };
 
 /* All errors of one run, each a line `file:line: text`. */

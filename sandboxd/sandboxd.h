@@ -102,7 +102,7 @@ enum msg_type {
 	MSG_NOT_STARTED,
 	MSG_ENDED,		/* logs are complete; repeated until FORGET */
 	MSG_REFUSED,		/* guest does not know this exec: lost */
-	MSG_RUNNER_ERROR,	/* a request cannot be served; header as there */
+	MSG_RUNNER_ERROR,	/* cannot be served; header as there */
 	MSG_LISTENING,		/* answers LISTEN */
 
 	/*
@@ -223,7 +223,7 @@ struct msg_client {
 struct msg_work {
 	uint64_t	 n;		/* the sandbox's number */
 	uint32_t	 owner;
-	uint32_t	 uid;		/* of the range, or 0 if the policy says */
+	uint32_t	 uid;		/* of the range; 0 by the policy */
 	uint32_t	 gid;
 };
 
@@ -290,7 +290,7 @@ struct msg_guest_hello {
 	uint64_t	 boot;
 	uint32_t	 pid;		/* SO_PEERCRED's */
 	uint32_t	 version;
-	uint64_t	 memory;	/* limits as the guest reads them, 0: none */
+	uint64_t	 memory;	/* limits, as it reads them; 0: none */
 	uint32_t	 mcpus;
 	uint32_t	 pids;
 	uint32_t	 again;		/* 1: same boot as in LISTEN */

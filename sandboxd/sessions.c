@@ -41,7 +41,7 @@ struct session {
 	pid_t			 pid;
 	int			 fd;		/* never read */
 	int			 pass;		/* for the frontend, or -1 */
-	uint64_t		 mark;		/* announced when this is sent */
+	uint64_t		 mark;		/* told once this is sent */
 };
 
 static RB_HEAD(sessions, session)	 sessions = RB_INITIALIZER(&sessions);
@@ -396,7 +396,7 @@ on_accept(int fd, short event, void *arg)
 	    SOCK_CLOEXEC | SOCK_NONBLOCK)) == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 		    errno == ENOMEM) {
-			/* It stays readable: look again when some may be free. */
+			/* It stays readable; some may be free later. */
 			log_warn("accept");
 			event_del(&ev_accept);
 			evtimer_add(&ev_pause, &tv);
