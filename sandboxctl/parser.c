@@ -414,6 +414,8 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 int
 parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 {
+	int	 i, n;
+
 	if ((ctl->cmd = command_find(&argc, &argv, err, errlen)) == NULL)
 		return (-1);
 	if (parse_options(ctl, argc, argv, err, errlen) == -1)
@@ -428,7 +430,10 @@ parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 		return (-1);
 	}
 	/* To ps and events an empty name would be no name, and mean all. */
-	if (ctl->argc > 0 && *ctl->argv[0] == '\0') {
+	n = ctl->cmd->flags & CMD_STATUS && ctl->argc > 1 ? 1 : ctl->argc;
+	for (i = 0; i < n; i++) {
+		if (*ctl->argv[i] != '\0')
+			continue;
 		strlcpy(err, "empty argument", errlen);
 		return (-1);
 	}

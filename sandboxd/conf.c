@@ -267,6 +267,9 @@ conf_get_path(const char *s, char *out, size_t len)
 
 	if (*s != '/')
 		return ("not an absolute path");
+	/* No file and no socket is there, and no directory to be ours. */
+	if (s[1] == '\0')
+		return ("is the root directory");
 	for (p = s; *p != '\0'; p++) {
 		if (*p != '/')
 			continue;

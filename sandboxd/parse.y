@@ -22,6 +22,7 @@
 
 #include "conf.h"
 #include "sandboxd.h"
+#include "spec.h"
 
 /* A file that is being read; an included one comes before its includer. */
 struct source {
@@ -93,8 +94,7 @@ static void	 set_count(enum setting, uint32_t *, const char *,
 static void	 set_time(enum setting, uint32_t *, const char *,
 		    const struct token *, uint32_t, uint32_t);
 static void	 set_cpus(enum setting, uint32_t *, const struct token *);
-static void	 set_string(enum setting, char *, size_t, const char *,
-		    const struct token *);
+static void	 set_image(enum setting, char *, size_t, const struct token *);
 static void	 set_path(enum setting, char *, size_t, const char *,
 		    const struct token *);
 static void	 set_socket(const struct token *);
@@ -179,8 +179,8 @@ defaults	: /* empty */
 		;
 
 default		: IMAGE STRING {
-			set_string(S_DEF_IMAGE, conf->defaults.image,
-			    sizeof(conf->defaults.image), "image", &$2);
+			set_image(S_DEF_IMAGE, conf->defaults.image,
+			    sizeof(conf->defaults.image), &$2);
 		}
 		| MEMORY STRING {
 			set_size(S_DEF_MEMORY, &conf->defaults.memory,
@@ -505,15 +505,14 @@ set_cpus(enum setting s, uint32_t *to, const struct token *t)
 }
 
 static void
-set_string(enum setting s, char *to, size_t len, const char *what,
-    const struct token *t)
+set_image(enum setting s, char *to, size_t len, const struct token *t)
 {
 	if (!once(s, t->line))
 		return;
-	if (*t->string == '\0')
-		value_error(t, what, "empty");
-	else if (strlcpy(to, t->string, len) >= len)
-		value_error(t, what, "too long");
+	if (strlcpy(to, t->string, len) >= len)
+		value_error(t, "image", "too long");
+	else if (!spec_valid_image(to))
+		value_error(t, "image", "not [host/]name[:tag]");
 }
 
 static void

@@ -60,11 +60,11 @@ include_body()
 		include "$PWD/two.conf"
 		state "/a"
 	EOT
-	printf 'img = "x y:z"\ndefaults { image $img }' >two.conf
+	printf 'prog = "/x y:z"\nguest $prog' >two.conf
 	atf_check -s exit:1 -e inline:"$PWD/two.conf:2: already set at\
  $PWD/two.conf:2\n" "$D" -n -f one.conf
 	sed -i 1d one.conf
-	atf_check -o match:'image "x y:z"' -o match:'^state "/a"$' -e ignore \
+	atf_check -o match:'^guest "/x y:z"$' -o match:'^state "/a"$' -e ignore \
 	    "$D" -nv -f one.conf
 	echo "include \"$PWD/loop.conf\"" >loop.conf
 	atf_check -s exit:1 -e match:"loop.conf:1: .*too deep" \
