@@ -229,7 +229,9 @@ for a in $areas; do
 		esac
 		x=
 		! grep -q regress-exclusive "$f" || x=", is_exclusive=true"
-		echo "atf_test_program{name=\"$b\"$x}" >>"$d/Kyuafile"
+		# A limit for what hangs; a loaded machine must not reach it.
+		echo "atf_test_program{name=\"$b\", timeout=1200$x}" \
+		    >>"$d/Kyuafile"
 	done
 done
 chmod -R u=rwX,go=rX "$scratch/tests"
