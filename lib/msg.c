@@ -1,6 +1,7 @@
 /* Messages by tables: structures to msgpack and back. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -551,6 +552,29 @@ texts_fill(void *st, const struct msg_def *def)
 	return (0);
 }
 
+/* The text names it, as far as it is short and plain. */
+static const char *
+unknown_field(const msgpack_object *key)
+{
+	static char	 text[64];
+	uint32_t	 i;
+	char		 c;
+
+	strlcpy(text, "unknown field", sizeof(text));
+	if (key->type != MSGPACK_OBJECT_STR || key->via.str.size == 0 ||
+	    key->via.str.size > 32)
+		return (text);
+	for (i = 0; i < key->via.str.size; i++) {
+		c = key->via.str.ptr[i];
+		if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z') &&
+		    (c < '0' || c > '9') && c != '_')
+			return (text);
+	}
+	snprintf(text, sizeof(text), "unknown field: %.*s",
+	    (int)key->via.str.size, key->via.str.ptr);
+	return (text);
+}
+
 static int
 take_map(void *st, const struct msg_def *def, const msgpack_object *o,
     const char **field, const char **why)
@@ -575,7 +599,8 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 				break;
 		}
 		if (j == def->nfields) {
-			*why = "unknown field";
+			*field = NULL;
+			*why = unknown_field(key);
 			return (-1);
 		}
 		*field = f->name;

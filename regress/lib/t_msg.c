@@ -175,7 +175,10 @@ static const struct {
 	R(PROTO_WAIT, "\x81\xa4" "exec\xa2" "a\0", "exec", "contains a NUL"),
 	R(PROTO_WAIT, "\x82\xa4" "exec\xa1" "a" "\xa4" "exec\xa1" "b",
 	    "exec", "stands twice"),
-	R(PROTO_WAIT, "\x81\xa4" "Exec\xa1" "a", NULL, "unknown field"),
+	R(PROTO_WAIT, "\x81\xa4" "Exec\xa1" "a", NULL,
+	    "unknown field: Exec"),
+	R(PROTO_WAIT, "\x82\xa4" "exec\xa1" "a" "\xa2" "x\n\xa1" "a", NULL,
+	    "unknown field"),
 	R(PROTO_WAIT, "\x81\x01\xa1" "a", NULL, "unknown field"),
 	R(PROTO_WAIT, "\x91\xa1" "a", NULL, "not a map"),
 	R(PROTO_CREDIT, "\x81\xa1n\xff", "n", "too small"),
@@ -187,7 +190,7 @@ static const struct {
 	R(PROTO_CREATE, "\x81\xa2id\xd9\x41"
 	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	    "id", "too long"),
-	R(PROTO_PING, "\x81\xa1" "a\x01", NULL, "unknown field"),
+	R(PROTO_PING, "\x81\xa1" "a\x01", NULL, "unknown field: a"),
 #undef R
 };
 
