@@ -2,6 +2,7 @@
  * Trees that are hard to end.
  *
  *	h_tree bomb		forks for ever, and each of its children too
+ *	h_tree sessions		the same, each in a session of its own
  *	h_tree tree n		n processes, each detached in its own way, all
  *				deaf to TERM; says "ready" when they are there
  *	h_tree threads		a child of a thread that is not the first
@@ -16,13 +17,19 @@
 #include <unistd.h>
 
 static void
-bomb(void)
+bomb(int apart)
 {
 	signal(SIGTERM, SIG_IGN);
 	/* The bound is the caller's RLIMIT_NPROC. */
 	for (;;)
-		if (fork() == -1)
+		switch (fork()) {
+		case -1:
 			usleep(1000);
+			break;
+		case 0:
+			if (apart)
+				setsid();
+		}
 }
 
 static void
@@ -84,7 +91,9 @@ main(int argc, char *argv[])
 	pthread_t	 t;
 
 	if (argc == 2 && strcmp(argv[1], "bomb") == 0)
-		bomb();
+		bomb(0);
+	if (argc == 2 && strcmp(argv[1], "sessions") == 0)
+		bomb(1);
 	if (argc == 3 && strcmp(argv[1], "tree") == 0)
 		tree(atoi(argv[2]));
 	if (argc == 2 && strcmp(argv[1], "threads") == 0 &&

@@ -27,7 +27,7 @@
 
 #define SIGNALS		64		/* of Linux, the real-time ones too */
 #define READ_TURN	262144		/* bytes of one stream in one turn */
-#define KILL_LIMIT	(10 * NSEC)	/* then what lives is left behind */
+#define KILL_LIMIT	(30 * NSEC)	/* then what lives is left behind */
 #define SCAN_AFTER	3	/* passes by the children files, then /proc */
 #define SCAN_CROWD	32	/* so many are not walked one by one again */
 #define START_TRIES	5		/* reapers that may be killed under us */
@@ -107,6 +107,13 @@ enum kill_state {
 	KILL_KILL
 };
 
+/* Who was there when a tree was walked. */
+struct seen {
+	int		 found;
+	uint64_t	 hash;
+	pid_t		 top;		/* the highest number */
+};
+
 #define P_STATE		0x01		/* frames that are due */
 #define P_STARTED	0x02
 #define P_NOT_STARTED	0x04
@@ -129,6 +136,7 @@ struct exec {
 	int		 ctl;		/* our end of its socket */
 	struct shared	*sh;
 	int		 reaper_lost;	/* killed by a command */
+	int		 swept;		/* ... or by us, with all others */
 	int		 tries;
 
 	pid_t		 pid;		/* of the first process */
@@ -146,7 +154,7 @@ struct exec {
 	enum kill_state	 kill;
 	uint64_t	 kill_at;	/* end of the grace, then next pass */
 	uint64_t	 kill_limit;	/* then it ends without its tree */
-	uint64_t	 kill_hash;	/* of the last pass: who was there */
+	struct seen	 kill_seen;	/* in the last pass */
 	uint64_t	 kill_wait;	/* before the next pass, ns */
 	int		 kill_pass;
 	uint64_t	 signals;	/* to be sent once it runs */
@@ -246,7 +254,7 @@ void		 reaper_give_again(struct exec *, const struct shared *);
 uint32_t	 reaper_cause(const struct shared *);
 
 /* tree.c */
-int		 tree_signal(const struct exec *, int, int, uint64_t *);
+int		 tree_signal(const struct exec *, int, int, struct seen *);
 int		 tree_count(const struct exec *);
 int		 tree_signal_one(pid_t, pid_t, int);
 void		 tree_init(void);

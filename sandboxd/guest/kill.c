@@ -4,6 +4,7 @@
  */
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "fault.h"
@@ -19,6 +20,7 @@ kill_hard(struct exec *e)
 	e->kill_at = g.now;
 	e->kill_limit = g.now + KILL_LIMIT;
 	e->kill_pass = 0;
+	memset(&e->kill_seen, 0, sizeof(e->kill_seen));
 	e->kill_wait = 0;
 }
 
@@ -29,7 +31,7 @@ kill_hard(struct exec *e)
 void
 kill_begin(struct exec *e, uint32_t kind, uint32_t grace)
 {
-	uint64_t	 hash, at = g.now + grace * MSEC;
+	uint64_t	 at = g.now + grace * MSEC;
 
 	if (e->gone)
 		return;
@@ -49,7 +51,7 @@ kill_begin(struct exec *e, uint32_t kind, uint32_t grace)
 	fault("guest.term.before");
 	e->kill = KILL_TERM;
 	e->kill_at = at;
-	tree_signal(e, SIGTERM, 0, &hash);
+	tree_signal(e, SIGTERM, 0, NULL);
 }
 
 /* Whether its end waits for the end of its tree. */
@@ -61,17 +63,47 @@ kill_waits(const struct exec *e)
 	return (e->kill == KILL_TERM || g.now < e->kill_limit);
 }
 
+static int
+kill_alone(const struct exec *e)
+{
+	struct exec	*o;
+
+	TAILQ_FOREACH(o, &g.execs, entry)
+		if (o != e && !o->gone)
+			return (0);
+	return (getpid() == 1);
+}
+
+/*
+ * What forks faster than it can be counted, each in a session of its own, may
+ * outrun any number of passes: if a crowd has newcomers after a pass, and
+ * nobody else has anything here, the kernel kills all at one blow, reapers
+ * too.  What is left falls to PID 1.
+ */
+static void
+kill_crowd(struct exec *e, const struct seen *now)
+{
+	if (now->found <= SCAN_CROWD || e->kill_seen.top == 0 ||
+	    now->top <= e->kill_seen.top || !kill_alone(e))
+		return;
+	e->swept = 1;
+	kill(-1, SIGKILL);
+}
+
 static void
 kill_pass(struct exec *e)
 {
-	uint64_t	 hash;
-	int		 found;
+	struct seen	 now;
+	int		 same;
 
-	found = tree_signal(e, SIGKILL, e->kill_pass++, &hash);
+	tree_signal(e, SIGKILL, e->kill_pass++, &now);
 	fault("guest.kill.after");
-	if (found > SCAN_CROWD && e->kill_pass < SCAN_AFTER)
+	kill_crowd(e, &now);
+	same = now.hash == e->kill_seen.hash;
+	e->kill_seen = now;
+	if (now.found > SCAN_CROWD && e->kill_pass < SCAN_AFTER)
 		e->kill_pass = SCAN_AFTER;
-	if (found == 0 && e->reaper == -1 && e->done) {
+	if (now.found == 0 && e->reaper == -1 && e->done) {
 		/* Without a reaper nobody else can tell. */
 		e->gone = 1;
 		e->kill_at = g.now + WAIT_MAX;
@@ -79,13 +111,12 @@ kill_pass(struct exec *e)
 		return;
 	}
 	/* New faces: go on at once.  The same ones are dying: let them. */
-	if (found != 0 && hash != e->kill_hash)
+	if (now.found != 0 && !same)
 		e->kill_wait = 0;
 	else if (e->kill_wait == 0)
 		e->kill_wait = WAIT_MIN;
 	else if ((e->kill_wait *= 2) > WAIT_MAX)
 		e->kill_wait = WAIT_MAX;
-	e->kill_hash = hash;
 	e->kill_at = g.now + e->kill_wait;
 	if (g.now >= e->kill_limit)
 		exec_poll(e);
@@ -137,8 +168,6 @@ kill_first(const struct exec *e, int signo)
 void
 kill_signal(struct exec *e, uint32_t signo, uint32_t flags)
 {
-	uint64_t	 hash;
-
 	if (e->gone)
 		return;
 	if (signo == SIGKILL)
@@ -149,7 +178,7 @@ kill_signal(struct exec *e, uint32_t signo, uint32_t flags)
 		if ((flags & GP_SIGNAL_TREE) != 0)
 			e->tree_signals |= 1ULL << (signo - 1);
 	} else if ((flags & GP_SIGNAL_TREE) != 0 || e->done)
-		tree_signal(e, signo, 0, &hash);
+		tree_signal(e, signo, 0, NULL);
 	else
 		kill_first(e, signo);
 }
@@ -158,20 +187,19 @@ kill_signal(struct exec *e, uint32_t signo, uint32_t flags)
 void
 kill_started(struct exec *e)
 {
-	uint64_t	 hash;
 	int		 s;
 
 	for (s = 1; s <= SIGNALS; s++) {
 		if ((e->signals & 1ULL << (s - 1)) == 0)
 			continue;
 		if ((e->tree_signals & 1ULL << (s - 1)) != 0)
-			tree_signal(e, s, 0, &hash);
+			tree_signal(e, s, 0, NULL);
 		else
 			kill_first(e, s);
 	}
 	e->signals = e->tree_signals = 0;
 	if (e->kill == KILL_TERM)
-		tree_signal(e, SIGTERM, 0, &hash);
+		tree_signal(e, SIGTERM, 0, NULL);
 	else if (e->kill == KILL_KILL)
 		e->kill_at = g.now;
 }
@@ -183,10 +211,8 @@ kill_started(struct exec *e)
 void
 kill_done(struct exec *e)
 {
-	uint64_t	 hash;
-
 	if (e->kill == KILL_TERM && !e->gone)
-		tree_signal(e, SIGTERM, 0, &hash);
+		tree_signal(e, SIGTERM, 0, NULL);
 }
 
 /* STOP. */

@@ -567,7 +567,7 @@ put_exit(const struct exec *e)
 	m.kind = e->kind;
 	if (m.kind == 0)
 		m.kind = m.signo != 0 ? GP_SIGNALED : GP_EXITED;
-	if (e->reaper_lost)
+	if (e->reaper_lost && !e->swept)
 		m.flags |= GP_EXIT_REAPER_LOST;
 	m.background = e->background;
 	m.out_len = e->out[0].end;

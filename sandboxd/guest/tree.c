@@ -51,8 +51,8 @@ struct pass {
 	pid_t		 root;		/* whose descendants, or -1 */
 	int		 orphans;	/* and what fell to PID 1 */
 	int		 sig;		/* 0: only count */
-	int		 found;
-	uint64_t	 hash;
+	struct seen	 seen;
+	pid_t		 group;		/* killed just now */
 };
 
 static char *
@@ -78,9 +78,9 @@ put_str(char *p, const char *s)
 	return (p);
 }
 
-/* Parent and state of a process, -1 if there is none. */
+/* Parent, group and state of a process, -1 if there is none. */
 static int
-proc_stat(pid_t pid, pid_t *parent, char *state)
+proc_stat(pid_t pid, pid_t *parent, pid_t *group, char *state)
 {
 	char	 name[64], buf[512], *p;
 	ssize_t	 n;
@@ -98,7 +98,8 @@ proc_stat(pid_t pid, pid_t *parent, char *state)
 	if ((p = strrchr(buf, ')')) == NULL || p[1] != ' ' || p[2] == '\0')
 		return (-1);
 	*state = p[2];
-	*parent = atoi(p + 3);
+	*parent = strtol(p + 3, &p, 10);
+	*group = strtol(p, &p, 10);
 	return (0);
 }
 
@@ -195,15 +196,17 @@ pid_signal(pid_t pid, int pidfd, int sig)
  * found under, or the one that it fell to.  1 if it lives.
  */
 static int
-visit(pid_t pid, pid_t parent, pid_t heir, int sig)
+visit(pid_t pid, pid_t parent, pid_t heir, int sig, pid_t *group)
 {
 	pid_t	 now;
 	char	 state;
 	int	 fd = -1, alive = 0;
 
+	*group = 0;
+
 	if (sig != 0 && g.pidfd)
 		fd = syscall(SYS_pidfd_open, pid, 0);
-	if (proc_stat(pid, &now, &state) == 0 && state != 'Z' &&
+	if (proc_stat(pid, &now, group, &state) == 0 && state != 'Z' &&
 	    state != 'X' && (now == parent || now == heir)) {
 		alive = 1;
 		if (sig != 0) {
@@ -221,14 +224,26 @@ visit(pid_t pid, pid_t parent, pid_t heir, int sig)
 static void
 pass_visit(struct pass *p, pid_t pid, pid_t parent)
 {
-	pid_t	 heir = p->root;
+	pid_t	 heir = p->root, group;
 
 	if (heir == -1 || p->orphans)
 		heir = getpid();
-	if (visit(pid, parent, heir, p->sig)) {
-		p->found++;
-		p->hash += (uint64_t)pid * 2654435761U;
-	}
+	if (!visit(pid, parent, heir, p->sig, &group))
+		return;
+	p->seen.found++;
+	p->seen.hash += (uint64_t)pid * 2654435761U;
+	if (pid > p->seen.top)
+		p->seen.top = pid;
+	/*
+	 * A command has a session of its own, so that a group with a member
+	 * in the tree has no other members; but before that it is in ours.
+	 * A group is killed at one blow, between two forks: what forks faster
+	 * than it can be counted does not outrun this.
+	 */
+	if (p->sig == SIGKILL && group > 1 && group != getpgrp() &&
+	    group != p->group)
+		kill(-group, SIGKILL);
+	p->group = group;
 }
 
 /* Where a walk begins: the root's children, the orphans. */
@@ -266,11 +281,11 @@ pass_walk(struct pass *p)
 static void
 scan_node(pid_t pid, void *arg)
 {
-	pid_t	 parent;
+	pid_t	 parent, group;
 	char	 state;
 
 	(void)arg;
-	if (proc_stat(pid, &parent, &state) == 0 && state != 'Z')
+	if (proc_stat(pid, &parent, &group, &state) == 0 && state != 'Z')
 		node_add(pid, parent);
 }
 
@@ -330,12 +345,9 @@ pass_init(struct pass *p, const struct exec *e, int sig)
 	}
 }
 
-/*
- * Sends sig to all that e has, returns how many lived.  The hash tells
- * whether the next pass sees others.
- */
+/* Sends sig to all that e has, returns how many lived; seen may be NULL. */
 int
-tree_signal(const struct exec *e, int sig, int pass, uint64_t *hash)
+tree_signal(const struct exec *e, int sig, int pass, struct seen *seen)
 {
 	struct pass	 p;
 
@@ -346,23 +358,24 @@ tree_signal(const struct exec *e, int sig, int pass, uint64_t *hash)
 		pass_walk(&p);
 	else
 		pass_scan(&p);
-	*hash = p.hash;
-	return (p.found);
+	if (seen != NULL)
+		*seen = p.seen;
+	return (p.seen.found);
 }
 
 int
 tree_count(const struct exec *e)
 {
-	uint64_t	 hash;
-
-	return (tree_signal(e, 0, 0, &hash));
+	return (tree_signal(e, 0, 0, NULL));
 }
 
 /* Signals a single process, if parent is its parent.  1 if it was there. */
 int
 tree_signal_one(pid_t pid, pid_t parent, int sig)
 {
-	return (visit(pid, parent, parent, sig));
+	pid_t	 group;
+
+	return (visit(pid, parent, parent, sig, &group));
 }
 
 void
