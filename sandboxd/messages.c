@@ -272,6 +272,7 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_work_done),
 	AT(MSG_RELOAD_DONE) = MSG_DEF(MSG_RELOAD_DONE, "RELOAD_DONE", msg_result,
 	    f_result),
+	AT(MSG_OPEN) = MSG_DEF_EMPTY(MSG_OPEN, "OPEN"),
 	AT(MSG_WORK_MAKE) = MSG_DEF(MSG_WORK_MAKE, "WORK_MAKE", msg_work,
 	    f_work),
 	AT(MSG_WORK_REMOVE) = MSG_DEF(MSG_WORK_REMOVE, "WORK_REMOVE", msg_work,

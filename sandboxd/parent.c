@@ -171,13 +171,26 @@ set_go(void)
 		parent_send(ROLE_STORE, MSG_GUEST_BROKE, 0, 0, 0, -1, &gone);
 	}
 	env.state = SET_RUNNING;
-	if (!was_running) {
+}
+
+/* The log is sound: what is wrong with it must end the first start. */
+static int
+recv_open(struct child *c)
+{
+	if (c->role != ROLE_STORE || env.state == SET_STARTING || c->opened)
+		return (-1);
+	c->opened = 1;
+	if (env.state == SET_STOPPING)
+		return (0);
+	if (was_running)
+		log_info("running again");
+	else {
 		was_running = 1;
 		parent_started();
 		log_info("running");
 		workdir_resume();
-	} else
-		log_info("running again");
+	}
+	return (0);
 }
 
 static int
@@ -244,6 +257,8 @@ dispatch_one(struct child *c, const struct frame *f,
 		return (0);
 	case MSG_READY:
 		return (recv_ready(c));
+	case MSG_OPEN:
+		return (recv_open(c));
 	case MSG_WORK_MAKE:
 		return (store ? workdir_make(&m->work, f->op) : -1);
 	case MSG_WORK_REMOVE:
@@ -273,13 +288,14 @@ child_frames(struct child *c, int only_log)
 			child_condemn(c, "sent a malformed frame");
 			return;
 		}
-		if (only_log && f.type != MSG_LOG) {
+		if (only_log && f.type != MSG_LOG && f.type != MSG_OPEN) {
 			chan_frame_free(&f);
 			continue;
 		}
 		def = msg_def(f.type);
 		bad = f.fd != -1 || def == NULL || def->size > sizeof(m) ||
 		    (f.type != MSG_LOG && f.type != MSG_READY &&
+		    f.type != MSG_OPEN &&
 		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
 		    f.type != MSG_RELOAD) ||
 		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
@@ -367,7 +383,7 @@ child_start(struct child *c)
 		return (-1);
 	}
 	c->started = parent_now();
-	c->ready = c->condemned = c->mute = 0;
+	c->ready = c->opened = c->condemned = c->mute = 0;
 	chan_init(&c->ch, fd, c->name, on_child);
 	c->ch.maxqueued = QUEUE_MAX;
 	c->open = 1;

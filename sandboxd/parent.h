@@ -52,6 +52,7 @@ struct child {
 	struct chan	 ch;
 	int		 open;		/* ch is in use */
 	int		 ready;
+	int		 opened;	/* the store: its log is open */
 	int		 condemned;	/* broke the protocol: killed */
 	int		 mute;		/* its pipe has ended */
 };

@@ -68,6 +68,7 @@ enum msg_type {
 	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
 
 	/* Store to parent. */
+	MSG_OPEN,		/* after GO: the event log is sound, and open */
 	MSG_WORK_MAKE,		/* workspace and socket directory of a number */
 	MSG_WORK_REMOVE,	/* idempotent, as is WORK_MAKE */
 	MSG_RELOAD,		/* header.session, req: who asked */

@@ -286,6 +286,9 @@ store_go(void)
 	/* Not before: the files must belong to the user we have now. */
 	store_open();
 	st.going = 1;
+	/* Before anyone has an answer: from now on a death is replaced. */
+	pipe_send(&st.parent, MSG_OPEN, 0, 0, 0, -1, NULL);
+	(void)chan_flush(&st.parent);
 	reconcile_start();
 }
 

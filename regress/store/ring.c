@@ -149,6 +149,7 @@ ring_start(void)
 	ring_send(&ring.parent, MSG_CONF_END, 0, 0, 0, NULL);
 	ring_skip(&ring.parent, MSG_READY);
 	ring_send(&ring.parent, MSG_GO, 0, 0, 0, NULL);
+	ring_skip(&ring.parent, MSG_OPEN);
 	ring_session(ROOT_SESSION, 0);
 	ring_session(USER_SESSION, USER_UID);
 	ring_session(OTHER_SESSION, OTHER_UID);

@@ -117,7 +117,10 @@ one_point()
 	: >over
 	case $1 in
 	parent.*) await '[ -z "$(_daemon_pids "$D")" ]' 60 ;;
-	*)	daemon_kill ;;
+	*)	# It ends by itself if the log was not open yet.
+		kill -KILL "$(daemon_pid)" 2>/dev/null
+		await '[ -z "$(_daemon_pids "$D")" ]' 60
+		;;
 	esac
 
 	# A client that waits for an answer finds the new one by itself.
