@@ -62,20 +62,22 @@ lock_alarm(int sig)
 	(void)sig;
 }
 
-/* Waits for the processes of a parent that has died. */
+/* Waits a second. */
 static int
 lock_wait(int fd)
 {
 	struct sigaction	 sa, old;
-	int			 ret;
+	int			 ret, saved;
 
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = lock_alarm;	/* no SA_RESTART: flock(2) returns */
 	sigaction(SIGALRM, &sa, &old);
-	alarm(LOCK_WAIT);
+	alarm(1);
 	ret = flock(fd, LOCK_EX);
+	saved = errno;
 	alarm(0);
 	sigaction(SIGALRM, &old, NULL);
+	errno = saved;
 	return (ret);
 }
 
@@ -104,6 +106,41 @@ lock_alive(pid_t pid)
 	return (state[2] != 'Z' && state[2] != 'X');
 }
 
+/* What the one that has the lock wrote; 0 if it has not yet. */
+static pid_t
+lock_owner(int fd)
+{
+	char	 buf[32];
+	ssize_t	 n;
+
+	if ((n = pread(fd, buf, sizeof(buf) - 1, 0)) < 0)
+		n = 0;
+	buf[n] = '\0';
+	return ((pid_t)strtol(buf, NULL, 10));
+}
+
+/*
+ * Taken by another.  If that one has died its processes are waited for, and
+ * one that is starting now writes its number in a moment.
+ */
+static int
+lock_taken(int fd, pid_t *pid)
+{
+	int	 i;
+
+	for (i = 0; i < LOCK_WAIT; i++) {
+		*pid = lock_owner(fd);
+		if (*pid > 0 && lock_alive(*pid))
+			return (-1);
+		if (lock_wait(fd) == 0)
+			return (0);
+		if (errno != EINTR)
+			return (-1);
+	}
+	*pid = lock_owner(fd);
+	return (-1);
+}
+
 static int
 lock_open(struct statedir *d)
 {
@@ -121,12 +158,7 @@ lock_open(struct statedir *d)
 			log_warn("%s/lock", d->path);
 			return (-1);
 		}
-		if ((n = pread(d->lock, buf, sizeof(buf) - 1, 0)) < 0)
-			n = 0;
-		buf[n] = '\0';
-		pid = (pid_t)strtol(buf, NULL, 10);
-		if (pid <= 0 || lock_alive(pid) ||
-		    lock_wait(d->lock) == -1) {
+		if (lock_taken(d->lock, &pid) == -1) {
 			log_warnx("%s: already running, pid %d", d->path,
 			    (int)pid);
 			return (-1);

@@ -1,0 +1,264 @@
+# Signals from outside.
+#
+#	what is done			what must come of it
+#	-----------------------------	--------------------------------------
+#	STOP, then CONT of each		requests wait and are answered; output
+#	process in turn, with work	is complete; no process is replaced
+#	under way
+#	STOP, then CONT of a guest	the same; other sandboxes go on
+#	300 HUPs, with work under way	no process is replaced, no descriptor
+#					is lost, the last file is in force
+#	HUP with a file that is wrong	the one in force is kept, with a line
+#	TERM in the middle of creates	the next start has each of them once,
+#					ready or failed; who waited is told
+#	a second TERM at once		the same end
+#	two starts at the same moment	one daemon, the other names its pid
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+children()
+{
+	cat "/proc/$(daemon_pid)/task/$(daemon_pid)/children"
+}
+
+fds()
+{
+	for p in $(daemon_pid) $(children); do
+		ls "/proc/$p/fd" | wc -l
+	done
+}
+
+process()
+{
+	case $1 in
+	parent)	daemon_pid ;;
+	*)	daemon_child "$1" ;;
+	esac
+}
+
+stopped()
+{
+	grep -q '^State:.*T' "/proc/$1/status"
+}
+
+atf_test_case stop cleanup
+stop_head()
+{
+	atf_set descr 'each process is stopped for a while'
+	atf_set timeout 600
+}
+stop_body()
+{
+	world
+	box
+	before=$(children)
+	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
+	    'until [ -e go ]; do echo tick; usleep 20000; done; exit 5'
+	"$CTL" logs -f "$(cat exec)" >followed 2>&1 &
+	follower=$!
+	for r in parent frontend store broker runner; do
+		p=$(process $r) || atf_fail "no $r"
+		kill -STOP "$p"
+		await 'stopped "$p"'
+		"$CTL" exec "$BOX" sh -c "echo $r; exit 7" >out.$r 2>err.$r &
+		client=$!
+		sleep 1
+		kill -CONT "$p"
+		s=0
+		wait $client || s=$?
+		[ "$s $(cat out.$r)" = "7 $r" ] || {
+			_show_log
+			atf_fail "$r: $s, $(cat out.$r err.$r)"
+		}
+	done
+	touch "$(find "$STATE/work" -mindepth 1 -maxdepth 1)/go"
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	wait $follower || atf_fail "the follower: $(tail -n 2 followed)"
+	"$CTL" logs "$(cat exec)" >all || atf_fail "logs"
+	cmp all followed || atf_fail "the follower has other output"
+	! grep -qvx tick all || atf_fail "bad output"
+	atf_check_equal "$before" "$(children)"
+	atf_check -o match:"^events" "$CTL" log verify
+	daemon_stop
+}
+stop_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case guest cleanup
+guest_head()
+{
+	atf_set descr 'a guest is stopped for a while'
+	atf_set timeout 600
+}
+guest_body()
+{
+	world
+	box -i still
+	box -i other
+	c=$(engine_docker ps -q --no-trunc --filter label=sandboxd.id=still \
+	    --filter "label=sandboxd.instance=$(cat "$STATE/instance")")
+	p=$(engine_docker inspect -f '{{.State.Pid}}' "$c")
+	kill -STOP "$p" || atf_fail "no guest"
+	await 'stopped "$p"'
+	"$CTL" exec still sh -c 'echo late; exit 7' >out 2>err &
+	client=$!
+	atf_check -o inline:"hi\n" "$CTL" exec other echo hi
+	atf_check -o match:"^still .*ready" "$CTL" list
+	kill -CONT "$p"
+	s=0
+	wait $client || s=$?
+	atf_check_equal "7 late" "$s $(cat out)"
+	daemon_stop
+}
+guest_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case hups cleanup
+hups_head()
+{
+	atf_set descr 'a storm of HUPs'
+	atf_set timeout 600
+}
+hups_body()
+{
+	world "limits { sandboxes 4 }"
+	box
+	before=$(children)
+	# Nothing but the daemon's own descriptors.
+	await '"$CTL" status | grep -q "^clients  *1$"'
+	fds >fds.before
+	"$CTL" exec "$BOX" sh -c 'sleep 2; echo out; exit 7' >out 2>err &
+	client=$!
+	"$CTL" create -i during >during 2>&1 &
+	create=$!
+	i=0
+	while [ $i -lt 300 ]; do
+		kill -HUP "$(daemon_pid)"
+		i=$((i + 1))
+	done
+	wait $create || atf_fail "create: $(cat during)"
+	s=0
+	wait $client || s=$?
+	atf_check_equal "7 out" "$s $(cat out)"
+	atf_check -o ignore "$CTL" delete during
+
+	daemon_conf "limits { sandboxes four }"
+	kill -HUP "$(daemon_pid)"
+	await 'log_has "sandboxd.conf:5: "'
+	atf_check -o ignore "$CTL" create -i second
+	daemon_conf "limits { sandboxes 1 }"
+	kill -HUP "$(daemon_pid)"
+	await '! "$CTL" create >out 2>err || ! "$CTL" delete "$(cat out)" >out'
+	atf_check -o match:"limit_exceeded" cat err
+	atf_check_equal "$before" "$(children)"
+	atf_check -o ignore "$CTL" delete second
+	await 'fds >fds.after; cmp -s fds.before fds.after'
+	daemon_stop
+}
+hups_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case term cleanup
+term_head()
+{
+	atf_set descr 'TERM in the middle of creates'
+	atf_set timeout 600
+}
+term_body()
+{
+	world
+	# Two who wait, one who does not.
+	"$CTL" create -i first >out.1 2>err.1 &
+	one=$!
+	"$CTL" create -i second >out.2 2>err.2 &
+	two=$!
+	await '"$CTL" list | grep -q "^first" && "$CTL" list | grep -q "^second"'
+	atf_check -o ignore "$CTL" create -d -i third
+	p=$(daemon_pid)
+	kill -TERM "$p"
+	kill -TERM "$p" 2>/dev/null
+	await "_gone $p" 60
+	atf_check_equal "" "$(_daemon_pids "$D")"
+	daemon_start
+	await '! "$CTL" list | grep -q pending' 120
+	for n in 1 2; do
+		[ $n -eq 1 ] && { p=$one; id=first; } || { p=$two; id=second; }
+		wait "$p"
+		s=$?
+		if "$CTL" list | grep -q "^$id .*ready"; then
+			[ $s -eq 0 ] || atf_fail "$id: $(cat err.$n)"
+			atf_check -o inline:"hi\n" "$CTL" exec $id echo hi
+		else
+			[ $s -ne 0 ] || atf_fail "$id is not ready"
+		fi
+	done
+	atf_check -o match:"^third .*(ready|failed)" "$CTL" list
+	for id in first second third; do
+		n=$(engine_docker ps -aq --filter "label=sandboxd.id=$id" \
+		    --filter \
+		    "label=sandboxd.instance=$(cat "$STATE/instance")" | wc -l)
+		[ "$n" -le 1 ] || atf_fail "$id has $n containers"
+	done
+	atf_check -o ignore "$CTL" delete first second third
+	nothing_left
+	atf_check -o match:"^events" "$CTL" log verify
+	daemon_stop
+}
+term_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case two cleanup
+two_head()
+{
+	atf_set descr 'two daemons are started at the same moment'
+	atf_set timeout 600
+}
+two_body()
+{
+	daemon_conf
+	mkdir -p -m 711 "$STATE"
+	for i in 1 2 3; do
+		"$BIN/sandboxd" -d -f "$CONF" </dev/null >out.a 2>&1 &
+		a=$!
+		"$BIN/sandboxd" -d -f "$CONF" </dev/null >out.b 2>&1 &
+		b=$!
+		await "_gone $a || _gone $b"
+		if _gone $a; then
+			lost=$a won=$b out=out.a
+		else
+			lost=$b won=$a out=out.b
+		fi
+		echo "$won" >"$D/pid"
+		s=0
+		wait $lost || s=$?
+		atf_check_equal 1 $s
+		atf_check -o match:"already running, pid $won$" cat $out
+		daemon_up
+		daemon_stop
+		s=0
+		wait $won || s=$?
+		atf_check_equal 0 $s
+	done
+}
+two_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case stop
+	atf_add_test_case guest
+	atf_add_test_case hups
+	atf_add_test_case term
+	atf_add_test_case two
+}
