@@ -33,6 +33,7 @@
 #define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
 #define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
 #define RUNNER_HELLO_S	10		/* from connect to HELLO */
+#define RUNNER_READERS	2048		/* pipes that no command waits for */
 #define RUNNER_PIPE_MAX	(256 * 1024 * 1024)	/* queued to a sibling */
 
 struct box;

@@ -22,9 +22,11 @@
 #define READER_TURN	(1024 * 1024)	/* for one reader in a turn */
 #define PIPE_LARGE	(256 * 1024)	/* with as many of them the user's */
 #define PIPE_LARGE_MAX	64		/* share of pipes is far from used up */
+#define PIPES_OWNER	512		/* idle ones, of one owner */
 
 static struct readers	 all = TAILQ_HEAD_INITIALIZER(all);
 static int		 nlarge;
+static int		 npipes;
 
 static void	 reader_run(struct reader *);
 
@@ -74,6 +76,7 @@ reader_close_pipe(struct reader *r)
 	event_del(&r->wev);
 	close(r->wfd);
 	r->wfd = -1;
+	npipes--;
 	pipe_grown(r->large);
 	r->large = 0;
 	r->blocked = 0;
@@ -156,12 +159,41 @@ reader_watch(struct reader *r)
 	evtimer_add(&r->stall, &tv);
 }
 
+/*
+ * One more pipe?  While a command waits for its reader the bound is that of
+ * what runs.  Of the others there are as many as clients like, who need not
+ * read them: they must leave descriptors for what the guests bring.
+ */
+static int
+reader_may_open(const struct reader *r)
+{
+	const struct reader	*o;
+	int			 sum = 0, mine = 0;
+
+	if (npipes < PIPES_OWNER)
+		return (1);
+	TAILQ_FOREACH(o, &all, all) {
+		if (o->wfd == -1 || (o->log->primary == o && !o->log->ended))
+			continue;
+		sum++;
+		mine += o->log->owner == r->log->owner;
+	}
+	if (mine >= PIPES_OWNER)
+		return (0);
+	return (sum < RUNNER_READERS ||
+	    (r->log->primary == r && !r->log->ended));
+}
+
 static int
 reader_open_pipe(struct reader *r)
 {
 	struct proto_stream	 m;
 	int			 fds[2];
 
+	if (!reader_may_open(r)) {
+		errno = EMFILE;
+		return (-1);
+	}
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1)
 		return (-1);
 	/*
@@ -174,6 +206,7 @@ reader_open_pipe(struct reader *r)
 		return (-1);
 	}
 	r->wfd = fds[1];
+	npipes++;
 	event_set(&r->wev, r->wfd, EV_WRITE, reader_writable, r);
 	memset(&m, 0, sizeof(m));
 	m.stream = r->log->stream;
@@ -300,7 +333,8 @@ reader_run(struct reader *r)
 	size_t		 sum = 0;
 	ssize_t		 n;
 
-	while (!r->blocked && sum < READER_TURN) {
+	/* Without a pipe, as behind a gap, nothing would call again. */
+	while (!r->blocked && (sum < READER_TURN || r->wfd == -1)) {
 		if ((n = reader_step(r)) == -1)
 			return;
 		if (n == 0)

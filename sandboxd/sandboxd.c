@@ -24,7 +24,8 @@
 #include "log.h"
 #include "parent.h"
 
-#define NOFILE_SPARE	256	/* beyond what the limits ask for */
+#define NOFILE_SPARE	4352	/* beyond what the limits ask for: logs' */
+				/* readers have two each, of 2048 */
 #define NOFILE_LEAST	256
 
 static const struct {
@@ -140,7 +141,7 @@ nofile_open(void)
 	struct rlimit			 rl;
 	rlim_t				 need;
 
-	need = 3 * (rlim_t)l->execs + 2 * (rlim_t)l->sandboxes +
+	need = 6 * (rlim_t)l->execs + 2 * (rlim_t)l->sandboxes +
 	    2 * (rlim_t)l->clients + NOFILE_SPARE;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
 		fatal("getrlimit");

@@ -290,7 +290,7 @@ rig_start(struct rig *r)
 	ids.role = ROLE_RUNNER;
 	ids.uid = ids.gid = r->uid;
 	ids.ppid = getpid();
-	ids.nofile = 1024;
+	ids.nofile = 2048;
 	ids.root = open(r->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ATF_REQUIRE(ids.root != -1);
 	ATF_REQUIRE_EQ(0, proc_send_ids(sv[0], &ids));

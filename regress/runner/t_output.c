@@ -165,6 +165,38 @@ ATF_TC_BODY(silent, tc)
 	rig_end(r);
 }
 
+/* Readers who do not read hold pipes here: an owner has so many. */
+ATF_TC_WITHOUT_HEAD(many_readers);
+ATF_TC_BODY(many_readers, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p;
+	struct got	*g;
+	uint32_t	 i, req = 0;
+
+	rig_start(r);
+	p = running(r, 1, 0);
+	for (i = 0; i < 513; i++)
+		req = read_exec(r, MSG_READ, 1, 1, 1 << GP_STDOUT, 0, 0,
+		    NULL);
+	rig_alive(r);
+	player_output(p, 1, GP_STDOUT, 0, "x", 1);
+	for (i = 0; i < 512; i++)
+		(void)from_frontend(r, PROTO_STREAM);
+	/* The last of them gets none. */
+	g = from_store(r, MSG_RUNNER_ERROR);
+	ATF_REQUIRE_EQ(req, g->req);
+	ATF_REQUIRE_EQ(CODE_UNAVAILABLE, g->u.result.code);
+	g = from_frontend(r, MSG_STREAM_END);
+	ATF_REQUIRE_EQ(req, g->req);
+	/* The session's end gives them back. */
+	say(r, MSG_SESSION_GONE, SESSION, 0, NULL);
+	(void)read_exec(r, MSG_READ, 1, 1, 1 << GP_STDOUT, 0, 0, NULL);
+	(void)from_frontend(r, PROTO_STREAM);
+	player_free(p);
+	rig_end(r);
+}
+
 /* Far more than the bound: the head, a gap that is told, the tail. */
 ATF_TC_WITHOUT_HEAD(gap);
 ATF_TC_BODY(gap, tc)
@@ -382,6 +414,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, attached);
 	ATF_TP_ADD_TC(tp, silent);
+	ATF_TP_ADD_TC(tp, many_readers);
 	ATF_TP_ADD_TC(tp, gap);
 	ATF_TP_ADD_TC(tp, slow_reader);
 	ATF_TP_ADD_TC(tp, primary);
