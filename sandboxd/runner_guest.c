@@ -253,7 +253,9 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	m.again = box->boot == h.boot;
 	if (clock_gettime(CLOCK_REALTIME, &ts) == -1)
 		fatal("clock_gettime");
-	g->clock = ts.tv_sec * 1000000000LL + ts.tv_nsec - (int64_t)h.now;
+	/* Its word may be any number: without a sign it cannot overflow. */
+	g->clock = (int64_t)((uint64_t)ts.tv_sec * 1000000000 +
+	    (uint64_t)ts.tv_nsec - h.now);
 	/* What ran under another boot died with it. */
 	if (box->boot != 0 && box->boot != h.boot)
 		RB_FOREACH(ex, execs, &box->execs)

@@ -121,7 +121,9 @@ input_read(int fd, short event, void *arg)
 	if (in->finished && input_read_off(in) > in->total) {
 		log_debug("exec %s: input goes on behind its end",
 		    in->exec->name);
-		in->len = in->total > in->base ? in->total - in->base : 0;
+		/* What was sent before the end was named stays until acked. */
+		in->len = (in->total > in->sent ? in->total : in->sent) -
+		    in->base;
 		input_close_pipe(in);
 	}
 	if (in->rfd != -1 && in->len < GP_WINDOW)
