@@ -212,7 +212,7 @@ struct msg_session {
 	uint32_t	 gid;
 	uint32_t	 pid;
 	uint32_t	 all;		/* store: root, or "allow ... all" */
-	struct u64v	 groups;
+	struct u64v	 groups;	/* none: "all" says what they allow */
 };
 
 /* MSG_CLIENT */

@@ -356,8 +356,11 @@ session_new(int fd, const struct ucred *cred, const struct u64v *groups)
 	m.uid = s->uid;
 	m.gid = s->gid;
 	m.pid = (uint32_t)s->pid;
+	/*
+	 * What the groups are good for is told, not the groups: a client may
+	 * have 65536, and hang up and come again until a pipe is full.
+	 */
 	m.all = (uint32_t)sees_all(s->uid, s->gid, groups);
-	m.groups = *groups;
 	parent_send(ROLE_STORE, MSG_SESSION_OPEN, 0, s->id, 0, -1, &m);
 	s->mark = store->ch.nqueued;
 	if (chan_flush(&store->ch) == -1)
