@@ -447,11 +447,12 @@ client_resume(struct client *c)
 	/* The last answer to a client whose end has come may be out. */
 	if (stopping && !c->broken)
 		event_active(&c->flush, EV_WRITE, 1);
-	if (c->broken || client_bounded(c) ||
-	    event_pending(&c->rev, EV_READ, NULL))
+	if (c->broken || event_pending(&c->rev, EV_READ, NULL))
 		return;
+	/* Another bound may hold it now, and must know of it. */
 	client_watch(c);
-	event_active(&c->rev, EV_READ, 1);
+	if (!client_bounded(c))
+		event_active(&c->rev, EV_READ, 1);
 }
 
 /* Those who wait for their uid's bound, in the order of their coming. */
