@@ -658,8 +658,6 @@ bop_new(enum bop_kind kind, uint64_t number, uint64_t n)
 {
 	struct bop	*op;
 
-	if (nbops >= BOPS_MAX)
-		fatalx("%s: the store does not keep to its bound", __func__);
 	if ((op = calloc(1, sizeof(*op))) == NULL)
 		fatal("%s", __func__);
 	op->kind = kind;
@@ -685,6 +683,17 @@ bop_add(struct bop *op)
 		bop_run(op);
 }
 
+/* Containers of no sandbox may be any number: those wait for a next time. */
+static int
+bop_crowd(uint64_t number, uint64_t n)
+{
+	if (nbops < BOPS_MAX)
+		return (0);
+	broker_send_failed(number, n, CODE_LIMIT_EXCEEDED, "",
+	    "too many operations at a time", 1);
+	return (1);
+}
+
 int
 broker_op_create(uint64_t number, struct msg_box_create *req)
 {
@@ -692,6 +701,8 @@ broker_op_create(uint64_t number, struct msg_box_create *req)
 
 	if (req->n == 0)
 		return (-1);
+	if (bop_crowd(number, req->n))
+		return (0);
 	op = bop_new(BOP_CREATE, number, req->n);
 	op->req = *req;
 	memset(req, 0, sizeof(*req));
@@ -712,6 +723,8 @@ broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 	if (ref->n == 0 && (type != MSG_BOX_REMOVE ||
 	    ref->container[0] == '\0'))
 		return (-1);
+	if (bop_crowd(number, ref->n))
+		return (0);
 	op = bop_new(type == MSG_BOX_START ? BOP_START :
 	    type == MSG_BOX_KILL ? BOP_KILL : BOP_REMOVE, number, ref->n);
 	strlcpy(op->nonce, ref->nonce, sizeof(op->nonce));
