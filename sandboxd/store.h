@@ -29,6 +29,7 @@
 #define STORE_ROUNDS		8	/* pipes read before a batch, at most */
 #define STORE_ENGINE_MAX	4	/* operations at the broker at a time */
 #define STORE_PAGE		256	/* entries of a list in one answer */
+#define STORE_PAGE_BYTES	(2 * 1024 * 1024)	/* and about as much */
 #define STORE_SLICE		512	/* events of a replay in one turn */
 #define STORE_CREDIT		1024	/* events, when the client names none */
 #define STORE_SLOW		30000	/* ms without credit */
@@ -73,6 +74,8 @@ struct pending {
 	TAILQ_ENTRY(pending)	 of_session;
 	struct waiters		*of;
 	struct exec		*ex;		/* it reads this one's output */
+	int			 wants;		/* when that has been sent: */
+	struct proto_attach	 want;		/* exec is NULL */
 };
 
 struct session {
@@ -171,7 +174,7 @@ void		 answer_sandbox(const struct asker *, struct sandbox *);
 void		 answer_exec(const struct asker *, struct sandbox *,
 		    const struct exec_row *);
 void		 exec_name(char *, size_t, const struct sandbox *, uint64_t);
-void		 wait_add(const struct asker *, uint32_t, struct waiters *,
+struct pending	*wait_add(const struct asker *, uint32_t, struct waiters *,
 		    struct exec *);
 void		 wait_gone(struct session *);
 void		 wait_drop(struct session *, uint32_t);
@@ -181,6 +184,7 @@ void		 wait_exec(struct exec *);
 /* store_frontend.c */
 void		 store_dispatch_frontend(int, short, void *);
 void		 request_unpark(void);
+void		 request_gone(const struct session *);
 int		 request_space(const struct asker *);
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,

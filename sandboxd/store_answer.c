@@ -152,17 +152,19 @@ answer_exec(const struct asker *a, struct sandbox *sb,
 	answer(a, PROTO_EXEC_INFO, &m);
 }
 
-/* ex: the request reads this exec's output, and is missed when it goes. */
-void
+/*
+ * ex: the request reads this exec's output, and is missed when it goes.
+ * NULL: nobody is there any more to be answered.
+ */
+struct pending *
 wait_add(const struct asker *a, uint32_t type, struct waiters *list,
     struct exec *ex)
 {
 	struct session	*s;
 	struct pending	*p;
 
-	/* Nobody is there any more to be answered. */
 	if ((s = session_find(a->session)) == NULL)
-		return;
+		return (NULL);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		fatal("%s", __func__);
 	p->w.session = a->session;
@@ -172,6 +174,7 @@ wait_add(const struct asker *a, uint32_t type, struct waiters *list,
 	p->ex = ex;
 	TAILQ_INSERT_TAIL(list, &p->w, entry);
 	TAILQ_INSERT_TAIL(&s->pending, p, of_session);
+	return (p);
 }
 
 static void
@@ -208,12 +211,18 @@ void
 wait_drop(struct session *s, uint32_t req)
 {
 	struct pending	*p;
+	struct exec	*ex;
 
 	TAILQ_FOREACH(p, &s->pending, of_session)
-		if (p->w.req == req) {
-			wait_del(p);
-			return;
-		}
+		if (p->w.req == req)
+			break;
+	if (p == NULL)
+		return;
+	ex = p->ex;
+	wait_del(p);
+	/* It does not read the exec any more: as if it had hung up. */
+	if (ex != NULL && ex->session == s->number && ex->req == req)
+		exec_client_gone(ex);
 }
 
 /* Answers all who wait for a sandbox: with its state, or the error. */

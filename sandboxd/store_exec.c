@@ -13,6 +13,9 @@
 #include "log.h"
 #include "store.h"
 
+static void	 exec_read(const struct asker *, uint32_t, struct sandbox *,
+		    const struct exec_row *, const struct proto_attach *);
+
 struct exec_req {
 	struct asker		 a;
 	struct sandbox		*sb;
@@ -156,17 +159,85 @@ exec_dequeue(struct exec *ex)
 	st.nqueued--;
 }
 
+/* The request is in the database: what only waits need not hold it. */
 static void
-exec_send(struct exec *ex)
+exec_unload(struct exec *ex)
 {
-	fault("store.start.before");
-	ex->sent = 1;
-	st.nsent++;
-	pipe_send(&st.runner, MSG_START, 0, ex->session, ex->req, -1,
-	    ex->start);
+	if (ex->start == NULL)
+		return;
 	msg_clear(ex->start, msg_def(MSG_START));
 	free(ex->start);
 	ex->start = NULL;
+}
+
+static void
+exec_load(struct exec *ex)
+{
+	struct msg_start	*s;
+
+	if (ex->start != NULL)
+		return;
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		fatal("%s", __func__);
+	switch (model_get_start(&st.model, ex->r.n, ex->r.k, s)) {
+	case 0:
+		break;
+	case EDB_NOTFOUND:
+		/* It has been started: no command, its number only. */
+		memset(s, 0, sizeof(*s));
+		s->n = ex->r.n;
+		s->k = ex->r.k;
+		s->grace = ex->r.grace;
+		s->flags = ex->r.flags;
+		if ((s->dir = strdup("")) == NULL)
+			fatal("%s", __func__);
+		exec_name(s->exec, sizeof(s->exec), ex->sb, ex->r.k);
+		break;
+	default:
+		fatalx("event log: %s", st.db.why);
+	}
+	ex->start = s;
+}
+
+/* Whoever asked for its pipes while it waited. */
+static void
+exec_send_reads(struct exec *ex)
+{
+	struct pending	*p;
+	struct waiter	*w;
+	struct asker	 a = { 0 };
+
+	TAILQ_FOREACH(w, &ex->waiters, entry) {
+		p = (struct pending *)w;
+		if (!p->wants)
+			continue;
+		p->wants = 0;
+		a.session = w->session;
+		a.req = w->req;
+		exec_read(&a, MSG_REATTACH, ex->sb, &ex->r, &p->want);
+	}
+}
+
+static void
+exec_send(struct exec *ex)
+{
+	struct waiter	*w;
+	uint64_t	 session = 0;
+	uint32_t	 req = 0;
+
+	fault("store.start.before");
+	exec_load(ex);
+	ex->sent = 1;
+	st.nsent++;
+	/* The pipes of EXEC itself; who has attached since has others. */
+	TAILQ_FOREACH(w, &ex->waiters, entry)
+		if (w->type == PROTO_EXEC) {
+			session = w->session;
+			req = w->req;
+		}
+	pipe_send(&st.runner, MSG_START, 0, session, req, -1, ex->start);
+	exec_unload(ex);
+	exec_send_reads(ex);
 	fault("store.start.after");
 }
 
@@ -222,6 +293,8 @@ done_exec(void *arg, int result)
 			answer_end(&q->a);
 		exec_enqueue(ex);
 		exec_admit();
+		if (ex->queued)
+			exec_unload(ex);
 	}
 	msg_clear(&q->m, proto_def(PROTO_EXEC));
 	free(q);
@@ -656,6 +729,7 @@ exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
 	struct sandbox		*sb;
 	struct exec		*ex;
 	struct asker		 a;
+	struct pending		*p;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
@@ -670,10 +744,15 @@ exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
 		timer_del(&ex->lost);
 		ex->session = a.session;
 		ex->req = a.req;
-		wait_add(&a, PROTO_ATTACH, &ex->waiters, ex);
+		p = wait_add(&a, PROTO_ATTACH, &ex->waiters, ex);
 		/* One that waits gets its pipes when it starts. */
 		if (!ex->queued)
 			exec_read(&a, MSG_REATTACH, sb, &r, m);
+		else if (p != NULL) {
+			p->wants = 1;
+			p->want = *m;
+			p->want.exec = NULL;
+		}
 	}
 	exec_row_clear(&r);
 	return (0);
@@ -853,33 +932,13 @@ exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
 void
 exec_resend(struct sandbox *sb)
 {
-	struct msg_start	*s;
-	struct exec		*ex;
+	struct exec	*ex;
 
 	RB_FOREACH(ex, exec_tree, &sb->execs) {
 		if (ex->sent || ex->queued)
 			continue;
-		if ((s = calloc(1, sizeof(*s))) == NULL)
-			fatal("%s", __func__);
-		switch (model_get_start(&st.model, ex->r.n, ex->r.k, s)) {
-		case 0:
-			break;
-		case EDB_NOTFOUND:
-			/* It has been started: no command, its number only. */
-			memset(s, 0, sizeof(*s));
-			s->n = ex->r.n;
-			s->k = ex->r.k;
-			s->grace = ex->r.grace;
-			s->flags = ex->r.flags;
-			if ((s->dir = strdup("")) == NULL)
-				fatal("%s", __func__);
-			exec_name(s->exec, sizeof(s->exec), sb, ex->r.k);
-			break;
-		default:
-			fatalx("event log: %s", st.db.why);
-		}
-		s->again = 1;
-		ex->start = s;
+		exec_load(ex);
+		ex->start->again = 1;
 		exec_send(ex);
 		exec_client_gone(ex);
 	}

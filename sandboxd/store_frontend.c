@@ -171,6 +171,22 @@ request_space(const struct asker *a)
 	return (-1);
 }
 
+/* What it has asked for and nobody waits for takes no room. */
+void
+request_gone(const struct session *s)
+{
+	struct parked	*p, *next;
+
+	TAILQ_FOREACH_SAFE(p, &parked, entry, next) {
+		if (p->f.session != s->number)
+			continue;
+		TAILQ_REMOVE(&parked, p, entry);
+		msg_clear(p->msg, p->def);
+		free(p->msg);
+		free(p);
+	}
+}
+
 static int
 request_engine(const struct asker *a)
 {
@@ -585,6 +601,7 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 	struct proto_end	 end = { 0 };
 	struct sandbox		*sb;
 	struct asker		 a;
+	size_t			 before = st.frontend.queued;
 	uint32_t		 n = 0, limit;
 
 	(void)ch;
@@ -598,7 +615,9 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 		if ((!a.all && a.uid != sb->r.owner) ||
 		    !list_match(sb, m))
 			continue;
-		if (n == limit)
+		/* Others' words fill it: nobody may make it too much. */
+		if (n == limit ||
+		    st.frontend.queued - before > STORE_PAGE_BYTES)
 			break;
 		answer_sandbox(&a, sb);
 		end.after = sb->r.n;

@@ -186,8 +186,11 @@ ATF_TC_BODY(engine_away, tc)
 	memset(&m, 0, sizeof(m));
 	m.workdir = strdup("");
 	/* It is not said to be away before that is known. */
+	req = ring_ask(OTHER_SESSION, PROTO_CREATE, &m);
 	req = ring_ask(USER_SESSION, PROTO_CREATE, &m);
 	ring_quiet(&ring.frontend);
+	/* And not at all to one who has gone. */
+	ring_session_over(OTHER_SESSION);
 	ring_engine(0);
 	ring_refused(req, CODE_UNAVAILABLE);
 	ring_engine(1);
@@ -297,6 +300,10 @@ ATF_TC_BODY(exec_queue, tc)
 	ring_skip(&ring.runner, MSG_FORGET);
 	ring_get(&ring.runner, MSG_START, &g);
 	ATF_REQUIRE_EQ(g.m.start.k, 3);
+	ATF_REQUIRE_EQ(g.m.start.argv.n, 2);
+	ATF_REQUIRE_STREQ(g.m.start.argv.v[1], "hello");
+	ATF_REQUIRE_STREQ(g.m.start.env.v[0].k, "SECRET");
+	ATF_REQUIRE_EQ(g.m.start.again, 0);
 	ring_done(&g);
 	req = ask_exec(USER_SESSION, PROTO_WAIT, "web.1");
 	ring_answer(req, PROTO_EXEC_INFO, &g);
@@ -304,6 +311,122 @@ ATF_TC_BODY(exec_queue, tc)
 	ATF_REQUIRE_EQ(g.m.exec.code, 9);
 	ring_done(&g);
 	ring_answered(req, PROTO_END);
+	ring_stop();
+}
+
+static uint32_t
+ask_attach(uint64_t session, const char *exec, uint32_t streams)
+{
+	struct proto_attach	 m;
+	char			 buf[128];
+
+	strlcpy(buf, exec, sizeof(buf));
+	memset(&m, 0, sizeof(m));
+	m.exec = buf;
+	m.streams = streams;
+	return (ring_ask(session, PROTO_ATTACH, &m));
+}
+
+/* Who attaches to one that waits gets what it asked for when that starts. */
+ATF_TC_WITHOUT_HEAD(attach_queued);
+ATF_TC_BODY(attach_queued, tc)
+{
+	struct got	 g;
+	uint64_t	 n;
+	uint32_t	 first, later;
+
+	ring_make();
+	ring.conf.max_execs = 1;
+	ring_start();
+	ring_engine(1);
+	n = ring_ready(USER_SESSION, "web");
+	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+	ring_skip(&ring.runner, MSG_START);
+	first = ring_exec(USER_SESSION, "web", EXEC_ATTACH | EXEC_MERGE);
+	ring_answered(first, PROTO_ACCEPTED);
+	later = ask_attach(ROOT_SESSION, "1234/web.2", 1 << 1 | 1 << 2);
+	ring_quiet(&ring.runner);
+	ring_ended(n, 1, END_EXITED, 0);
+	ring_skip(&ring.runner, MSG_FORGET);
+	ring_get(&ring.runner, MSG_START, &g);
+	ATF_REQUIRE_EQ(g.m.start.k, 2);
+	ATF_REQUIRE_EQ(g.f.session, USER_SESSION);
+	ATF_REQUIRE_EQ(g.f.req, first);
+	ring_done(&g);
+	ring_get(&ring.runner, MSG_REATTACH, &g);
+	ATF_REQUIRE_EQ(g.m.read.k, 2);
+	ATF_REQUIRE_EQ(g.m.read.streams, 1 << 1 | 1 << 2);
+	ATF_REQUIRE_EQ(g.f.session, ROOT_SESSION);
+	ATF_REQUIRE_EQ(g.f.req, later);
+	ring_done(&g);
+	ring_stop();
+}
+
+/* A client that the runner cannot serve is one that has gone. */
+ATF_TC_WITHOUT_HEAD(not_served);
+ATF_TC_BODY(not_served, tc)
+{
+	struct msg_result	 m = { CODE_UNAVAILABLE, "no more" };
+	struct got		 g;
+	uint32_t		 req;
+
+	ring_make();
+	ring.conf.t_reattach = 0;
+	ring_start();
+	ring_engine(1);
+	ring_ready(USER_SESSION, "web");
+	req = ring_exec(USER_SESSION, "web", EXEC_ATTACH);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_skip(&ring.runner, MSG_START);
+	ring_send(&ring.runner, MSG_RUNNER_ERROR, 0, USER_SESSION, req, &m);
+	ring_refused(req, CODE_UNAVAILABLE);
+	ring_get(&ring.runner, MSG_CANCEL, &g);
+	ATF_REQUIRE_EQ(g.m.ref.k, 1);
+	ring_done(&g);
+	ring_stop();
+}
+
+/* What one user writes never makes another one's list too much to take. */
+ATF_TC_WITHOUT_HEAD(pages);
+ATF_TC_BODY(pages, tc)
+{
+	struct proto_create	 m;
+	struct proto_list	 l;
+	struct got		 g;
+	char			 name[800];
+	uint32_t		 i, req;
+
+	up();
+	for (i = 0; i < 13; i++) {
+		memset(&m, 0, sizeof(m));
+		m.workdir = strdup("");
+		memset(name, 'A', sizeof(name));
+		name[744] = '\0';
+		while (m.env.n < 250) {
+			name[0] = 'A' + m.env.n / 16;
+			name[1] = 'A' + m.env.n % 16;
+			ATF_REQUIRE(kvv_add(&m.env, name, "") == 0);
+		}
+		req = ring_ask(USER_SESSION, PROTO_CREATE, &m);
+		ring_answered(req, PROTO_ACCEPTED);
+		ring_answered(req, PROTO_END);
+		kvv_clear(&m.env);
+		free(m.workdir);
+	}
+	memset(&l, 0, sizeof(l));
+	req = ring_ask(ROOT_SESSION, PROTO_LIST, &l);
+	for (i = 0; i < 12; i++)
+		ring_answered(req, PROTO_SANDBOX);
+	ring_answer(req, PROTO_END, &g);
+	ATF_REQUIRE(g.m.end.after != 0);
+	l.after = g.m.end.after;
+	ring_done(&g);
+	req = ring_ask(ROOT_SESSION, PROTO_LIST, &l);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answer(req, PROTO_END, &g);
+	ATF_REQUIRE_EQ(0, g.m.end.after);
+	ring_done(&g);
 	ring_stop();
 }
 
@@ -771,6 +894,9 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, engine_away);
 	ATF_TP_ADD_TC(tp, exec);
 	ATF_TP_ADD_TC(tp, exec_queue);
+	ATF_TP_ADD_TC(tp, attach_queued);
+	ATF_TP_ADD_TC(tp, not_served);
+	ATF_TP_ADD_TC(tp, pages);
 	ATF_TP_ADD_TC(tp, client_lost);
 	ATF_TP_ADD_TC(tp, stop_resume);
 	ATF_TP_ADD_TC(tp, delete_in_create);
