@@ -201,6 +201,7 @@ exec_body()
 	world
 	box -i box
 	atf_check -o inline:"box.1\n" "$CTL" exec -d box sleep 100000
+	await '"$CTL" events box | grep -q exec.started'
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says

@@ -1,0 +1,167 @@
+# What a daemon finds at its start: a state directory, a lock and a socket that
+# are not what it has made.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/table.subr"
+
+# no_start regexp: a start that must fail, with such a line
+no_start()
+{
+	atf_check -s exit:1 -e match:"$1" timeout 60 \
+	    "$SBX_BIN/sandboxd" -d -f "$CONF" </dev/null
+	[ ! -S "$SOCK" ] || atf_fail "a start that failed left its socket"
+}
+
+atf_test_case kinds cleanup
+kinds_head()
+{
+	atf_set descr 'a state directory that is a file, a link, or another one'
+	atf_set timeout 300
+}
+kinds_body()
+{
+	daemon_conf
+	echo hello >"$STATE"
+	no_start "state $STATE: Not a directory"
+	atf_check -o inline:"hello\n" cat "$STATE"
+	rm "$STATE"
+	mkfifo "$STATE"
+	no_start "state $STATE: Not a directory"
+	rm "$STATE"
+	ln -s "$STATE" "$STATE"
+	no_start "state $STATE: Too many levels"
+	rm "$STATE"
+	ln -s "$D/nosuch" "$STATE"
+	no_start "state $STATE: No such file"
+	rm "$STATE"
+	mkdir "$STATE"
+	chown 54321 "$STATE"
+	no_start "state $STATE: owned by uid 54321, not by root"
+	atf_check -o inline:"54321\n" stat -c %u "$STATE"
+	rmdir "$STATE"
+	atf_check -o empty find "$D" -name db
+}
+kinds_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case modes cleanup
+modes_head()
+{
+	atf_set descr 'directories that others can write, and planted files'
+	atf_set timeout 300
+}
+modes_body()
+{
+	daemon_start
+	daemon_stop
+	# Modes and owners are made what they were at each start.
+	chmod 777 "$STATE" "$STATE/db" "$STATE/work" "$STATE/runner"
+	chown 54321 "$STATE/db"
+	daemon_start
+	atf_check -o inline:"711 0\n" stat -c "%a %u" "$STATE"
+	atf_check -o match:"^700 _sbxstore" stat -c "%a %U" "$STATE/db"
+	atf_check -o inline:"700 0\n" stat -c "%a %u" "$STATE/work"
+	atf_check -o inline:"750 0\n" stat -c "%a %u" "$STATE/runner"
+	daemon_stop
+	for f in db work mnt guest; do
+		mv "$STATE/$f" "$STATE/$f.was"
+		ln -s "$D" "$STATE/$f"
+		no_start "$STATE.*: Not a directory"
+		rm "$STATE/$f"
+		mv "$STATE/$f.was" "$STATE/$f"
+	done
+	cp "$STATE/instance" instance
+	echo rubbish >"$STATE/instance"
+	no_start "instance: damaged"
+	cp instance "$STATE/instance"
+	# Settings that the database would follow: nothing is opened by them.
+	: >"$STATE/db/DB_CONFIG"
+	daemon_run
+	await 'log_has "store: fatal: event log: DB_CONFIG: not allowed here"'
+	daemon_stop
+	rm "$STATE/db/DB_CONFIG"
+	daemon_start
+	daemon_stop
+}
+modes_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case lock cleanup
+lock_head()
+{
+	atf_set descr "a lock that names others' processes is no lock"
+	atf_set timeout 300
+}
+lock_body()
+{
+	daemon_conf
+	mkdir -m 711 "$STATE"
+	# Our own number: nobody is asked, and nobody signalled.
+	sleep 1000 &
+	other=$!
+	echo $other >other
+	echo $other >"$STATE/lock"
+	daemon_start
+	kill -0 $other || atf_fail "a process that is not ours was ended"
+	atf_check_equal "$(daemon_pid)" "$(cat "$STATE/lock")"
+	daemon_stop
+	kill -0 $other || atf_fail "a process that is not ours was ended"
+	kill -KILL $other
+	for text in '' -1 x 99999999999999999999; do
+		echo "$text" >"$STATE/lock"
+		daemon_start
+		daemon_stop
+	done
+	# A link must not lead to another file.
+	echo precious >precious
+	rm "$STATE/lock"
+	ln -s "$PWD/precious" "$STATE/lock"
+	no_start "lock: Too many levels"
+	atf_check -o inline:"precious\n" cat precious
+}
+lock_cleanup()
+{
+	[ ! -f other ] || kill -KILL "$(cat other)" 2>/dev/null
+	daemon_cleanup
+}
+
+atf_test_case sockets cleanup
+sockets_head()
+{
+	atf_set descr 'a socket whose place is taken, or is none'
+	atf_set timeout 300
+}
+sockets_body()
+{
+	daemon_conf
+	echo precious >"$SOCK"
+	no_start "socket $SOCK: File exists"
+	atf_check -o inline:"precious\n" cat "$SOCK"
+	rm "$SOCK"
+	mkdir "$SOCK"
+	no_start "socket $SOCK: "
+	rmdir "$SOCK"
+	ln -s "$D/nosuch" "$SOCK"
+	no_start "socket $SOCK: "
+	rm "$SOCK"
+	sed -i "s,^socket .*,socket \"$D/no/such/s\"," "$CONF"
+	no_start "socket $D/no"
+	sed -i "s,^socket .*,socket \"$D/$(repeat 108)\"," "$CONF"
+	no_start "invalid socket: .*: too long"
+}
+sockets_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case kinds
+	atf_add_test_case modes
+	atf_add_test_case lock
+	atf_add_test_case sockets
+}
