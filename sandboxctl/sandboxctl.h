@@ -20,7 +20,8 @@
 #define EXIT_NOTFOUND		127
 #define EXIT_SIGNAL		128
 
-#define CTL_AGAIN		30000	/* ms to wait for a daemon's return */
+/* ms to wait for a daemon's return: more than it pauses after many deaths */
+#define CTL_AGAIN		90000
 
 struct ctl;
 
