@@ -80,7 +80,9 @@ modes_body()
 	: >"$STATE/db/DB_CONFIG"
 	daemon_run
 	await 'log_has "store: fatal: event log: DB_CONFIG: not allowed here"'
-	daemon_stop
+	# It goes by itself if that was before it began to work.
+	kill -TERM "$(daemon_pid)" 2>/dev/null || :
+	await '_gone "$(daemon_pid)"'
 	rm "$STATE/db/DB_CONFIG"
 	daemon_start
 	daemon_stop
