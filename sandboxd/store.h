@@ -222,6 +222,12 @@ int		 exec_recv_wait(struct chan *, struct frame *, void *);
 int		 exec_recv_kill(struct chan *, struct frame *, void *);
 int		 exec_end_all(struct batch *, struct sandbox *,
 		    enum exec_state, const char *);
+void		 exec_order_cancel(struct exec *, uint32_t, uint32_t,
+		    const char *);
+void		 exec_order_signal(struct sandbox *, uint64_t, uint32_t,
+		    uint32_t, uint32_t, const char *);
+void		 exec_read(const struct asker *, uint32_t, struct sandbox *,
+		    const struct exec_row *, const struct proto_attach *);
 void		 exec_client_gone(struct exec *);
 void		 exec_resend(struct sandbox *);
 void		 exec_admit(void);

@@ -4,7 +4,8 @@
  *
  * regress-srcs: ring.c
  * regress-objs: store.o store_answer.o store_broker.o store_change.o
- * regress-objs: store_events.o store_exec.o store_frontend.o store_ops.o
+ * regress-objs: store_events.o store_exec.o store_exec_req.o
+ * regress-objs: store_frontend.o store_ops.o
  * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
  * regress-objs: batch.o
  * regress-objs: eventdb.o eventlog.o lifecycle.o model.o record.o

@@ -1,0 +1,282 @@
+/*
+ * Requests about an exec that there is: to read its output, to wait for it,
+ * to end its input or itself, and to list them.
+ */
+#include <sys/types.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "store.h"
+
+/* The exec's row, live or ended, to be cleared; -1: answered. */
+static int
+exec_find(const struct asker *a, const char *name, struct sandbox **sb,
+    struct exec **ex, struct exec_row *r)
+{
+	uint64_t	 k;
+
+	memset(r, 0, sizeof(*r));
+	if ((*sb = request_sandbox(a, name, &k)) == NULL)
+		return (-1);
+	if ((*ex = model_exec(*sb, k)) != NULL) {
+		*r = (*ex)->r;
+		memset(&r->argv, 0, sizeof(r->argv));
+		if (strv_copy(&r->argv, &(*ex)->r.argv) == -1)
+			fatal("%s", __func__);
+		return (0);
+	}
+	switch (model_get_exec(&st.model, (*sb)->r.n, k, r)) {
+	case 0:
+		return (0);
+	case EDB_NOTFOUND:
+		answer_error(a, CODE_NOT_FOUND, NULL, "%s: no such exec",
+		    name);
+		return (-1);
+	default:
+		log_warnx("%s", st.db.why);
+		answer_error(a, CODE_INTERNAL, NULL, "%s", st.db.why);
+		return (-1);
+	}
+}
+
+void
+exec_read(const struct asker *a, uint32_t type, struct sandbox *sb,
+    const struct exec_row *r, const struct proto_attach *q)
+{
+	struct msg_read	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = r->n;
+	m.k = r->k;
+	m.owner = sb->r.owner;
+	m.offset1 = q->offset1;
+	m.offset2 = q->offset2;
+	m.streams = q->streams != 0 ? q->streams : 1 << 1 | 1 << 2;
+	m.follow = q->follow;
+	if (type == MSG_REATTACH)
+		m.follow = 1;
+	if (lifecycle_exec_ended(r->state)) {
+		m.ended = 1;
+		m.length1 = r->length1;
+		m.length2 = r->length2;
+		/* Nobody has counted: what the log has is all there is. */
+		if (r->state == EXEC_LOST || r->state == EXEC_CANCELLED) {
+			if (m.length1 == 0)
+				m.length1 = UINT64_MAX;
+			if (m.length2 == 0)
+				m.length2 = UINT64_MAX;
+		}
+	}
+	exec_name(m.exec, sizeof(m.exec), sb, r->k);
+	pipe_send(&st.runner, type, 0, a->session, a->req, -1, &m);
+}
+
+int
+exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_attach	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+	struct pending		*p;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex == NULL) {
+		m->streams &= ~1U;
+		exec_read(&a, MSG_READ, sb, &r, m);
+		answer_exec(&a, sb, &r);
+		answer_end(&a);
+	} else {
+		timer_del(&ex->lost);
+		ex->session = a.session;
+		ex->req = a.req;
+		p = wait_add(&a, PROTO_ATTACH, &ex->waiters, ex);
+		/* One that waits gets its pipes when it starts. */
+		if (!ex->queued)
+			exec_read(&a, MSG_REATTACH, sb, &r, m);
+		else if (p != NULL) {
+			p->wants = 1;
+			p->want = *m;
+			p->want.exec = NULL;
+		}
+	}
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_logs(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_attach	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	m->streams &= ~1U;
+	exec_read(&a, MSG_READ, sb, &r, m);
+	if (ex != NULL && m->follow)
+		wait_add(&a, PROTO_LOGS, &ex->waiters, NULL);
+	else
+		answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_wait(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_wait	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex != NULL)
+		wait_add(&a, PROTO_WAIT, &ex->waiters, NULL);
+	else {
+		answer_exec(&a, sb, &r);
+		answer_end(&a);
+	}
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_input_end(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_input_end	*m = msg;
+	struct msg_exec_ref	 ref;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	/* It does not matter any more to one that has ended. */
+	if (ex != NULL) {
+		memset(&ref, 0, sizeof(ref));
+		ref.n = r.n;
+		ref.k = r.k;
+		ref.owner = sb->r.owner;
+		ref.value = m->total;
+		pipe_send(&st.runner, MSG_INPUT_FINISH, 0, a.session, a.req,
+		    -1, &ref);
+	}
+	answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+int
+exec_recv_kill(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_kill	*m = msg;
+	struct exec_row		 r;
+	struct sandbox		*sb;
+	struct exec		*ex;
+	struct asker		 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+		return (0);
+	if (ex == NULL && (r.background == 0 || sb->r.state != SBX_READY)) {
+		answer_error(&a, CODE_WRONG_STATE, NULL, "%s has ended: %s",
+		    m->exec, lifecycle_exec_name(r.state));
+		exec_row_clear(&r);
+		return (0);
+	}
+	if (ex != NULL && (m->signo == 0 || ex->queued))
+		exec_order_cancel(ex, a.uid, m->grace, "as asked");
+	else
+		exec_order_signal(sb, r.k, a.uid, m->signo,
+		    m->grace != 0 ? m->grace : r.grace, "as asked");
+	answer_end(&a);
+	exec_row_clear(&r);
+	return (0);
+}
+
+struct ps {
+	const struct asker	*a;
+	struct sandbox		*sb;
+	int			 all;
+	u_int			 left;
+};
+
+static int
+ps_one(void *arg, const struct exec_row *r)
+{
+	struct ps	*q = arg;
+
+	if (q->left == 0)
+		return (1);
+	q->left--;
+	answer_exec(q->a, q->sb, r);
+	return (0);
+}
+
+static void
+ps_sandbox(struct ps *q, struct sandbox *sb)
+{
+	struct exec	*ex;
+	uint64_t	 from;
+
+	q->sb = sb;
+	if (!q->all) {
+		RB_FOREACH(ex, exec_tree, &sb->execs)
+			if (ps_one(q, &ex->r) != 0)
+				return;
+		return;
+	}
+	/* The newest, if there are more than one answer may hold. */
+	from = sb->last_k > q->left ? sb->last_k - q->left + 1 : 0;
+	if (model_walk_execs(&st.model, sb->r.n, from, ps_one, q) == -1)
+		log_warnx("%s", st.db.why);
+}
+
+int
+exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_ps	*m = msg;
+	struct sandbox	*sb;
+	struct asker	 a;
+	struct ps	 q;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1)
+		return (0);
+	memset(&q, 0, sizeof(q));
+	q.a = &a;
+	q.all = m->all;
+	q.left = STORE_PS_MAX;
+	if (m->sandbox != NULL && m->sandbox[0] != '\0') {
+		if ((sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
+			return (0);
+		ps_sandbox(&q, sb);
+	} else
+		RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+			if ((a.all || a.uid == sb->r.owner) &&
+			    (q.all || sb->nexecs > 0))
+				ps_sandbox(&q, sb);
+	answer_end(&a);
+	return (0);
+}
