@@ -25,6 +25,7 @@
 
 #include "harness.h"
 #include "libsandbox.h"
+#include "scratch.h"
 
 #define ROOT_TEST(name)							\
 ATF_TC_WITH_CLEANUP(name);						\
@@ -60,7 +61,7 @@ scratch_make(void)
 	struct sockaddr_un	 sun;
 	FILE			*f;
 
-	snprintf(dir, sizeof(dir), "/tmp/sbx.XXXXXX");
+	scratch_template(dir, sizeof(dir));
 	ATF_REQUIRE(mkdtemp(dir) != NULL);
 	ATF_REQUIRE((f = fopen("scratch", "w")) != NULL);
 	fprintf(f, "%s", dir);

@@ -21,6 +21,7 @@
 #include "harness.h"
 #include "log.h"
 #include "proc.h"
+#include "scratch.h"
 
 #define PATIENCE	60000		/* ms; the machine may be busy */
 
@@ -67,7 +68,7 @@ rig_new(void)
 
 	ATF_REQUIRE((r = calloc(1, sizeof(*r))) != NULL);
 	signal(SIGPIPE, SIG_IGN);
-	snprintf(r->dir, sizeof(r->dir), "/tmp/sbx-runner.XXXXXX");
+	scratch_template(r->dir, sizeof(r->dir));
 	ATF_REQUIRE(mkdtemp(r->dir) != NULL);
 	/* A user of this test alone. */
 	r->uid = 1900000000 + getpid();

@@ -19,6 +19,7 @@
 
 #include "log.h"
 #include "ring.h"
+#include "scratch.h"
 #include "store.h"
 
 #define RING_WAIT	60000	/* ms; a loaded machine is slow */
@@ -41,7 +42,7 @@ ring_make(void)
 
 	/* A broken store must not take the test with it. */
 	signal(SIGPIPE, SIG_IGN);
-	snprintf(ring.home, sizeof(ring.home), "/tmp/sbx.XXXXXX");
+	scratch_template(ring.home, sizeof(ring.home));
 	ATF_REQUIRE(mkdtemp(ring.home) != NULL);
 	strlcpy(c->instance, "0123456789abcdef0123456789abcdef",
 	    sizeof(c->instance));

@@ -22,6 +22,7 @@
 #include "batch.h"
 #include "eventdb.h"
 #include "eventlog.h"
+#include "scratch.h"
 
 static struct eventdb	 db;
 static struct eventlog	 lg;
@@ -36,7 +37,7 @@ home_make(void)
 	snprintf(home, sizeof(home), "%.200s/db", cwd);
 	/* The database's own bound for its directory's name. */
 	if (strlen(home) > 200) {
-		snprintf(home, sizeof(home), "/tmp/sbx.XXXXXX");
+		scratch_template(home, sizeof(home));
 		ATF_REQUIRE(mkdtemp(home) != NULL);
 		return;
 	}
