@@ -67,6 +67,48 @@ fired()
 	esac
 }
 
+# Ten that run all the while, in a sandbox that is left alone.
+LONG='n=0; while [ $n -lt 100 ]; do echo "$1 line $n"; n=$((n + 1))
+	usleep 20000; done; exit $1'
+
+ten_start()
+{
+	daemon_start
+	await daemon_engine_is_up
+	engine_docker image inspect sandbox-base >/dev/null 2>&1 ||
+	    atf_check -o ignore -e ignore "$CTL" image base
+	atf_check -o ignore "$CTL" create -i ten
+	i=0
+	while [ $i -lt 10 ]; do
+		i=$((i + 1))
+		"$CTL" exec -d ten sh -c "$LONG" x $i </dev/null >>ten ||
+		    atf_fail "exec $i"
+	done
+	daemon_stop
+	: >"$LOG"
+}
+
+ten_check()
+{
+	i=0
+	while read -r e; do
+		i=$((i + 1))
+		s=0
+		timeout 120 "$CTL" wait "$e" >out 2>&1 </dev/null || s=$?
+		[ $s -eq $i ] ||
+		    atf_fail "$e ended with $s, not $i: $(head -n 1 out)"
+		n=0
+		while [ $n -lt 100 ]; do
+			echo "$i line $n"
+			n=$((n + 1))
+		done >want
+		"$CTL" logs "$e" >out 2>err </dev/null ||
+		    atf_fail "logs $e: $(cat err)"
+		cmp out want || atf_fail "output of $e"
+	done <ten
+	[ $i -eq 10 ] || atf_fail "$i execs, not 10"
+}
+
 # Nothing is on its way any more.
 at_rest()
 {
@@ -99,6 +141,7 @@ one_point()
 	BIN=$SBX_FAULTBIN
 	daemon_use main
 	daemon_conf "limits { log 1M }"
+	ten_start
 	case $1 in
 	guest.*) export SANDBOXD_GUEST_FAULT="$1:$2" ;;
 	*)	export SANDBOXD_FAULT="$1:$2" ;;
@@ -129,10 +172,11 @@ one_point()
 	wait $work
 	await at_rest 120
 	check_promises "$1"
+	ten_check
 	atf_check -o ignore -e ignore "$CTL" image base
 	atf_check -o ignore "$CTL" create -i third
 	atf_check -o inline:"hello\n" "$CTL" exec third echo hello
-	for id in first second third; do
+	for id in first second third ten; do
 		! "$CTL" show "$id" >/dev/null 2>&1 ||
 		    atf_check -o ignore "$CTL" delete "$id"
 	done
