@@ -141,7 +141,8 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 		r.details = (const uint8_t *)buf.data;
 		r.ndetails = buf.size;
 	}
-	ret = eventlog_append(b->log, &r);
+	if ((ret = eventlog_append(b->log, &r)) == 0)
+		events_appended(b, &r);
 	msgpack_sbuffer_destroy(&buf);
 	if (detail != NULL)
 		kvv_clear(detail);

@@ -251,9 +251,11 @@ void		 reconcile_end(const struct msg_box_done *);
 int		 events_recv_events(struct chan *, struct frame *, void *);
 int		 events_recv_credit(struct chan *, struct frame *, void *);
 int		 events_recv_verify(struct chan *, struct frame *, void *);
+void		 events_appended(struct batch *, const struct record *);
 void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
 void		 events_collected(struct sandbox *);
+u_int		 events_subs(void);	/* how many there are */
 
 /* store_retain.c */
 void		 retain_schedule(void);

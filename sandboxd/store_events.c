@@ -1,10 +1,13 @@
 /*
  * Subscriptions to the log, and its verification.
  *
- * A subscription is a position in the log, nothing else is kept for it: what
- * a client has credit for is read from the database, in slices, and when the
- * position has reached the end the next commit moves it on.  So there is
- * neither gap nor duplicate, whether it replays or is live.
+ * A subscription is a position in the log.  Behind the newest event it is
+ * read from the database, in slices, as far as the client's credit goes; at
+ * the newest it is live and gets what each batch appends from memory, where
+ * an event is encoded once for all who want it.  So there is neither gap nor
+ * duplicate, and one that nothing happens for costs nothing: those who are
+ * live stand under what they wait for, and those without credit are not
+ * looked at until they have some.
  */
 #include <sys/types.h>
 
@@ -15,33 +18,118 @@
 #include "log.h"
 #include "store.h"
 
+TAILQ_HEAD(sub_list, sub);
+
+/* Those that wait for the same: a sandbox, a user's sandboxes, everything. */
+struct audience {
+	RB_ENTRY(audience)	 entry;
+	enum { OF_SANDBOX, OF_USER, OF_ALL } of;
+	uint64_t		 which;
+	struct sub_list		 subs;
+};
+RB_HEAD(audience_tree, audience);
+
 struct sub {
 	TAILQ_ENTRY(sub)	 entry;		/* of the session */
 	TAILQ_ENTRY(sub)	 all;
+	TAILQ_ENTRY(sub)	 live_entry;
+	struct audience		*live;		/* NULL: it is behind */
 	struct asker		 a;
 	struct sandbox		*sb;		/* NULL: all that it may see */
 	uint64_t		 next;		/* its sequence, or the host's */
 	uint64_t		 credit;
 	int			 follow;
 	int			 full;		/* a slice is used up */
-	int			 done;
+	int			 blocked;	/* the next one lacks credit */
 	uint64_t		 left;		/* of this slice */
 	struct event		 turn;		/* of the next slice */
 	struct event		 slow;
 };
 
-static TAILQ_HEAD(, sub)	 subs = TAILQ_HEAD_INITIALIZER(subs);
+/* An event of the batch that runs, as long as somebody may want it. */
+struct fresh {
+	TAILQ_ENTRY(fresh)	 entry;
+	struct record		 r;
+	uint8_t			 details[];
+};
+
+static int	audience_cmp(struct audience *, struct audience *);
+
+RB_PROTOTYPE(audience_tree, audience, entry, audience_cmp)
+RB_GENERATE(audience_tree, audience, entry, audience_cmp)
+
+static struct sub_list		 subs = TAILQ_HEAD_INITIALIZER(subs);
+static struct audience_tree	 audiences = RB_INITIALIZER(&audiences);
+static TAILQ_HEAD(, fresh)	 news = TAILQ_HEAD_INITIALIZER(news);
+static u_int			 nsubs;
 
 static void	sub_pump(struct sub *);
+
+static int
+audience_cmp(struct audience *a, struct audience *b)
+{
+	if (a->of != b->of)
+		return (a->of < b->of ? -1 : 1);
+	return (a->which < b->which ? -1 : a->which > b->which);
+}
+
+u_int
+events_subs(void)
+{
+	return (nsubs);
+}
+
+/* From here on it gets what is appended; all before it has had. */
+static void
+sub_live(struct sub *s)
+{
+	struct audience	 key, *au;
+
+	key.of = s->sb != NULL ? OF_SANDBOX : s->a.all ? OF_ALL : OF_USER;
+	key.which = s->sb != NULL ? s->sb->r.n : s->a.all ? 0 : s->a.uid;
+	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL) {
+		if ((au = calloc(1, sizeof(*au))) == NULL)
+			fatal("%s", __func__);
+		au->of = key.of;
+		au->which = key.which;
+		TAILQ_INIT(&au->subs);
+		RB_INSERT(audience_tree, &audiences, au);
+	}
+	TAILQ_INSERT_TAIL(&au->subs, s, live_entry);
+	s->live = au;
+}
+
+/* The audience stays while it is walked: events_tell() clears it away. */
+static void
+sub_behind(struct sub *s)
+{
+	if (s->live == NULL)
+		return;
+	TAILQ_REMOVE(&s->live->subs, s, live_entry);
+	s->live = NULL;
+}
+
+static void
+audience_put(struct audience *au)
+{
+	if (au == NULL || !TAILQ_EMPTY(&au->subs))
+		return;
+	RB_REMOVE(audience_tree, &audiences, au);
+	free(au);
+}
 
 static void
 sub_free(struct sub *s)
 {
+	struct audience	*au = s->live;
 	struct session	*se;
 
 	timer_del(&s->turn);
 	timer_del(&s->slow);
+	sub_behind(s);
+	audience_put(au);
 	TAILQ_REMOVE(&subs, s, all);
+	nsubs--;
 	if ((se = session_find(s->a.session)) != NULL)
 		TAILQ_REMOVE(&se->subs, s, entry);
 	free(s);
@@ -80,8 +168,9 @@ sub_turn(int fd, short event, void *arg)
 	sub_pump(arg);
 }
 
+/* The EVENT, as it goes to whomever. */
 static void
-sub_send(struct sub *s, const struct record *r)
+event_encode(msgpack_sbuffer *buf, const struct record *r)
 {
 	struct proto_event	 m;
 	struct sandbox		*sb = NULL;
@@ -107,15 +196,36 @@ sub_send(struct sub *s, const struct record *r)
 		exec_name(name, sizeof(name), sb, r->exec);
 		detail_str(&m.detail, "exec", name);
 	}
-	answer(&s->a, PROTO_EVENT, &m);
+	if (msg_encode_array(buf, msg_def(PROTO_EVENT), &m) == -1)
+		fatal("%s", __func__);
 	kvv_clear(&m.detail);
+}
+
+/* Its position moves on, and the event goes out. */
+static void
+sub_send(struct sub *s, const struct record *r, const msgpack_sbuffer *buf)
+{
+	s->credit--;
+	s->next = (s->sb != NULL ? r->sseq : r->seq) + 1;
+	if (chan_send(&st.frontend, PROTO_EVENT, 0, s->a.session, s->a.req,
+	    -1, buf->data, buf->size) == -1)
+		fatal("%s: to %s", __func__, st.frontend.peer);
+}
+
+/* There is one for it, and it has to ask for more first. */
+static void
+sub_block(struct sub *s)
+{
+	s->blocked = 1;
+	if (!event_initialized(&s->slow) || !evtimer_pending(&s->slow, NULL))
+		timer_set(&s->slow, sub_slow, s, STORE_SLOW);
 }
 
 static int
 sub_one(void *arg, const struct record *r)
 {
 	struct sub	*s = arg;
-	int		 mine;
+	msgpack_sbuffer	 buf;
 
 	/* What is appended but not committed is nobody's business. */
 	if (r->seq > st.log.done_seq)
@@ -124,22 +234,25 @@ sub_one(void *arg, const struct record *r)
 		s->full = 1;
 		return (1);
 	}
+	s->left--;
 	/* One that was collected is a number only. */
 	if (r->type == EV_NONE) {
-		s->left--;
 		s->next = r->seq + 1;
 		return (0);
 	}
-	mine = s->sb != NULL || s->a.all ||
-	    (r->sbx != 0 && r->owner == s->a.uid);
-	if (mine) {
-		if (s->credit == 0)
-			return (1);
-		s->credit--;
-		sub_send(s, r);
+	if (s->sb == NULL && !s->a.all &&
+	    (r->sbx == 0 || r->owner != s->a.uid)) {
+		s->next = r->seq + 1;
+		return (0);
 	}
-	s->left--;
-	s->next = (s->sb != NULL ? r->sseq : r->seq) + 1;
+	if (s->credit == 0) {
+		sub_block(s);
+		return (1);
+	}
+	msgpack_sbuffer_init(&buf);
+	event_encode(&buf, r);
+	sub_send(s, r, &buf);
+	msgpack_sbuffer_destroy(&buf);
 	return (0);
 }
 
@@ -148,61 +261,113 @@ sub_read(struct sub *s)
 {
 	s->full = 0;
 	s->left = STORE_SLICE;
-	if (s->sb != NULL)
+	if (s->sb != NULL) {
+		/* The newest is known: no need to look. */
+		if (s->next > s->sb->sseq)
+			return (0);
 		return (eventlog_read_sandbox(&st.log, s->sb->r.n, s->next,
 		    sub_one, s));
+	}
+	if (s->next > st.log.done_seq)
+		return (0);
 	return (eventlog_read(&st.log, s->next, sub_one, s));
 }
 
-/* Is there anything behind its position? */
-static int
-sub_behind(struct sub *s)
-{
-	return (s->sb != NULL ? s->next <= s->sb->sseq :
-	    s->next <= st.log.done_seq);
-}
-
+/* On from its position, until it is live, blocked, or had its turn. */
 static void
 sub_pump(struct sub *s)
 {
-	if (sub_behind(s) && s->credit > 0 && sub_read(s) == -1) {
+	if (s->blocked || s->live != NULL)
+		return;
+	if (sub_read(s) == -1) {
 		log_warnx("%s", st.db.why);
 		answer_error(&s->a, CODE_INTERNAL, NULL, "%s", st.db.why);
 		sub_free(s);
-		return;
-	}
-	if (s->full && s->credit > 0) {
+	} else if (s->full)
 		timer_set(&s->turn, sub_turn, s, 0);
+	else if (s->blocked)
 		return;
+	else if (s->follow)
+		sub_live(s);
+	else {
+		answer_end(&s->a);
+		sub_free(s);
 	}
-	if (!sub_behind(s)) {
-		timer_del(&s->slow);
-		if (!s->follow) {
-			answer_end(&s->a);
-			sub_free(s);
+}
+
+static void
+fresh_undo(void *arg)
+{
+	struct fresh	*n = arg;
+
+	TAILQ_REMOVE(&news, n, entry);
+	free(n);
+}
+
+/* Appended in a batch, which may still fail. */
+void
+events_appended(struct batch *b, const struct record *r)
+{
+	struct fresh	*n;
+
+	/* Nobody becomes live while a batch runs. */
+	if (RB_EMPTY(&audiences))
+		return;
+	if ((n = malloc(sizeof(*n) + r->ndetails)) == NULL)
+		fatal("%s", __func__);
+	n->r = *r;
+	n->r.details = n->details;
+	if (r->ndetails > 0)
+		memcpy(n->details, r->details, r->ndetails);
+	TAILQ_INSERT_TAIL(&news, n, entry);
+	batch_undo(b, fresh_undo, n);
+}
+
+/* To all that are live there, and have credit. */
+static void
+events_tell(int of, uint64_t which, const struct record *r,
+    msgpack_sbuffer *buf)
+{
+	struct audience	 key, *au;
+	struct sub	*s, *next;
+
+	key.of = of;
+	key.which = which;
+	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL)
+		return;
+	if (buf->size == 0)
+		event_encode(buf, r);
+	TAILQ_FOREACH_SAFE(s, &au->subs, live_entry, next) {
+		if (s->credit > 0) {
+			sub_send(s, r, buf);
+			continue;
 		}
-		return;
+		/* All between its position and this one was not for it. */
+		s->next = s->sb != NULL ? r->sseq : r->seq;
+		sub_behind(s);
+		sub_block(s);
 	}
-	/* There is more and nobody takes it. */
-	if (s->credit == 0 && (!event_initialized(&s->slow) ||
-	    !evtimer_pending(&s->slow, NULL)))
-		timer_set(&s->slow, sub_slow, s, STORE_SLOW);
+	audience_put(au);
 }
 
 /* After each commit. */
 void
 events_committed(struct batch *b)
 {
-	struct sub	*s, *next;
+	struct fresh	*n;
+	msgpack_sbuffer	 buf;
 
 	(void)b;
-	for (s = TAILQ_FIRST(&subs); s != NULL; s = next) {
-		next = TAILQ_NEXT(s, all);
-		if (event_initialized(&s->turn) &&
-		    evtimer_pending(&s->turn, NULL))
-			continue;
-		if (s->credit > 0 || !sub_behind(s))
-			sub_pump(s);
+	while ((n = TAILQ_FIRST(&news)) != NULL) {
+		TAILQ_REMOVE(&news, n, entry);
+		msgpack_sbuffer_init(&buf);
+		if (n->r.sbx != 0) {
+			events_tell(OF_SANDBOX, n->r.sbx, &n->r, &buf);
+			events_tell(OF_USER, n->r.owner, &n->r, &buf);
+		}
+		events_tell(OF_ALL, 0, &n->r, &buf);
+		msgpack_sbuffer_destroy(&buf);
+		free(n);
 	}
 }
 
@@ -260,6 +425,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	s->follow = m->follow;
 	TAILQ_INSERT_TAIL(&subs, s, all);
 	TAILQ_INSERT_TAIL(&se->subs, s, entry);
+	nsubs++;
 	sub_pump(s);
 	return (0);
 }
@@ -280,8 +446,10 @@ events_recv_credit(struct chan *ch, struct frame *f, void *msg)
 			continue;
 		if (m->n == 0)
 			break;
-		s->credit += m->n;
+		if ((s->credit += m->n) < m->n)
+			s->credit = UINT64_MAX;
 		timer_del(&s->slow);
+		s->blocked = 0;
 		if (!event_initialized(&s->turn) ||
 		    !evtimer_pending(&s->turn, NULL))
 			sub_pump(s);

@@ -1,0 +1,274 @@
+/*
+ * Subscriptions: what is told to whom, on whose credit, and that those for
+ * whom nothing happens cost nothing.
+ *
+ * regress-srcs: ring.c
+ * regress-objs: store.o store_answer.o store_broker.o store_change.o
+ * regress-objs: store_events.o store_exec.o store_exec_req.o
+ * regress-objs: store_frontend.o store_ops.o
+ * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
+ * regress-objs: batch.o
+ * regress-objs: eventdb.o eventlog.o lifecycle.o model.o record.o
+ * regress-objs: dispatch.o messages.o proc.o sandbox-linux.o policy.o
+ * regress-objs: engine.o engine_curl.o engine_json.o seccomp_profile.o
+ */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring.h"
+
+static void
+up(void)
+{
+	ring_make();
+	ring_start();
+	ring_engine(1);
+}
+
+static uint32_t
+subscribe(uint64_t session, const char *sandbox, uint64_t from,
+    uint64_t credit)
+{
+	struct proto_events	 m;
+	char			 name[64];
+
+	strlcpy(name, sandbox, sizeof(name));
+	memset(&m, 0, sizeof(m));
+	m.sandbox = name;
+	m.from = from;
+	m.follow = 1;
+	m.credit = credit;
+	return (ring_ask(session, PROTO_EVENTS, &m));
+}
+
+static void
+credit(uint64_t session, uint32_t req, uint32_t n)
+{
+	struct proto_credit	 c = { n };
+
+	ring_send(&ring.frontend, PROTO_CREDIT, 0, session, req, &c);
+}
+
+/* The next answer is this event: its number in the log, and its own. */
+static void
+event_must(uint32_t req, uint64_t seq, uint64_t sseq, const char *type)
+{
+	struct got	 g;
+
+	ring_answer(req, PROTO_EVENT, &g);
+	ATF_CHECK_EQ(seq, g.m.event.host_seq);
+	ATF_CHECK_EQ(sseq, g.m.event.seq);
+	ATF_CHECK_STREQ(type, g.m.event.type);
+	ring_done(&g);
+}
+
+/* An exec begins, and with it one event; those told of it answer later. */
+static void
+begin(uint64_t session, const char *id)
+{
+	ring_exec(session, id, 0);
+	ring_skip(&ring.frontend, PROTO_ACCEPTED);
+	ring_skip(&ring.frontend, PROTO_END);
+	ring_skip(&ring.runner, MSG_START);
+}
+
+static void
+end(uint64_t n, uint64_t k)
+{
+	ring_ended(n, k, END_EXITED, 0);
+	ring_skip(&ring.runner, MSG_FORGET);
+}
+
+ATF_TC_WITHOUT_HEAD(whose);
+ATF_TC_BODY(whose, tc)
+{
+	uint64_t	 n;
+	uint32_t	 all, mine, web, none;
+
+	(void)tc;
+	up();
+	/* daemon.started, and two of each */
+	n = ring_ready(USER_SESSION, "web");
+	ring_ready(USER_SESSION, "api");
+	all = subscribe(ROOT_SESSION, "", 6, 100);
+	mine = subscribe(USER_SESSION, "", 6, 100);
+	web = subscribe(USER_SESSION, "web", 3, 100);
+	none = subscribe(OTHER_SESSION, "", 6, 100);
+	begin(USER_SESSION, "web");
+	event_must(web, 6, 3, "exec.create");
+	event_must(mine, 6, 3, "exec.create");
+	event_must(all, 6, 3, "exec.create");
+	begin(USER_SESSION, "api");
+	event_must(mine, 7, 3, "exec.create");
+	event_must(all, 7, 3, "exec.create");
+	end(n, 1);
+	event_must(web, 8, 4, "exec.ended");
+	event_must(mine, 8, 4, "exec.ended");
+	event_must(all, 8, 4, "exec.ended");
+	/* Who has gone is told no more, and the others are. */
+	ring_session_over(USER_SESSION);
+	ring_session(14, USER_UID);
+	begin(14, "web");
+	event_must(all, 9, 5, "exec.create");
+	ring_quiet(&ring.frontend);
+	(void)none;
+	ring_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(on_credit);
+ATF_TC_BODY(on_credit, tc)
+{
+	uint64_t	 n;
+	uint32_t	 all, mine;
+
+	(void)tc;
+	up();
+	n = ring_ready(USER_SESSION, "web");
+	all = subscribe(ROOT_SESSION, "", 4, 2);
+	mine = subscribe(USER_SESSION, "web", 1, 3);
+	event_must(mine, 2, 1, "sandbox.create");
+	event_must(mine, 3, 2, "sandbox.ready");
+	begin(USER_SESSION, "web");
+	event_must(mine, 4, 3, "exec.create");
+	event_must(all, 4, 3, "exec.create");
+	end(n, 1);
+	event_must(all, 5, 4, "exec.ended");
+	begin(USER_SESSION, "web");
+	end(n, 2);
+	begin(USER_SESSION, "web");
+	ring_quiet(&ring.frontend);
+	/* From where each stopped, without a gap and nothing twice. */
+	credit(ROOT_SESSION, all, 1);
+	event_must(all, 6, 5, "exec.create");
+	ring_quiet(&ring.frontend);
+	credit(USER_SESSION, mine, 100);
+	event_must(mine, 5, 4, "exec.ended");
+	event_must(mine, 6, 5, "exec.create");
+	event_must(mine, 7, 6, "exec.ended");
+	event_must(mine, 8, 7, "exec.create");
+	credit(ROOT_SESSION, all, 3);
+	event_must(all, 7, 6, "exec.ended");
+	event_must(all, 8, 7, "exec.create");
+	/* Both live again. */
+	end(n, 3);
+	event_must(mine, 9, 8, "exec.ended");
+	event_must(all, 9, 8, "exec.ended");
+	begin(USER_SESSION, "web");
+	event_must(mine, 10, 9, "exec.create");
+	ring_quiet(&ring.frontend);
+	ring_stop();
+}
+
+/*
+ * Without credit for half a minute while something waits: told so, and from
+ * where to go on.  Who lacks it while only others' events come may stay.
+ */
+ATF_TC(too_slow);
+ATF_TC_HEAD(too_slow, tc)
+{
+	atf_tc_set_md_var(tc, "timeout", "600");
+}
+ATF_TC_BODY(too_slow, tc)
+{
+	struct pollfd	 pfd;
+	struct got	 g;
+	const char	*soak = getenv("SOAK");
+	uint32_t	 all, other, again;
+
+	(void)tc;
+	if (soak == NULL || strcmp(soak, "yes") != 0)
+		return;
+	up();
+	ring_ready(USER_SESSION, "web");
+	ring_ready(OTHER_SESSION, "web");
+	all = subscribe(ROOT_SESSION, "", 5, 1);
+	other = subscribe(OTHER_SESSION, "", 5, 1);
+	event_must(all, 5, 2, "sandbox.ready");
+	event_must(other, 5, 2, "sandbox.ready");
+	begin(USER_SESSION, "web");
+	pfd.fd = ring.frontend.fd;
+	pfd.events = POLLIN;
+	ATF_REQUIRE_EQ(1, poll(&pfd, 1, 120000));
+	ring_answer(all, PROTO_ERROR, &g);
+	ATF_CHECK_STREQ("deadline_exceeded", g.m.error.code);
+	ATF_CHECK(strstr(g.m.error.text, "go on from 6") != NULL);
+	ring_done(&g);
+	again = subscribe(ROOT_SESSION, "", 6, 10);
+	event_must(again, 6, 3, "exec.create");
+	begin(OTHER_SESSION, "web");
+	event_must(again, 7, 3, "exec.create");
+	credit(OTHER_SESSION, other, 5);
+	event_must(other, 7, 3, "exec.create");
+	ring_stop();
+}
+
+/* Nanoseconds of the processor that the store has had. */
+static uint64_t
+used(void)
+{
+	char		 path[64];
+	uint64_t	 ns = 0;
+	FILE		*f;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)ring.pid);
+	ATF_REQUIRE((f = fopen(path, "r")) != NULL);
+	ATF_REQUIRE(fscanf(f, "%" SCNu64, &ns) == 1);
+	fclose(f);
+	return (ns);
+}
+
+static uint64_t
+some_execs(uint64_t n, uint64_t *k)
+{
+	uint64_t	 before = used();
+	int		 i;
+
+	for (i = 0; i < 300; i++) {
+		begin(USER_SESSION, "web");
+		end(n, ++*k);
+	}
+	ring_quiet(&ring.frontend);
+	return (used() - before);
+}
+
+/*
+ * Five thousand that wait for something else: if each of them were looked at
+ * for each event it would be three million times here.
+ */
+ATF_TC_WITHOUT_HEAD(idle);
+ATF_TC_BODY(idle, tc)
+{
+	uint64_t	 n, k = 0, alone, crowd;
+	int		 i;
+
+	(void)tc;
+	up();
+	n = ring_ready(USER_SESSION, "web");
+	(void)some_execs(n, &k);
+	alone = some_execs(n, &k);
+	ring_ready(OTHER_SESSION, "web");
+	for (i = 0; i < 2500; i++) {
+		subscribe(OTHER_SESSION, "", 1206, 100);
+		subscribe(OTHER_SESSION, "web", 3, 100);
+	}
+	ring_quiet(&ring.frontend);
+	crowd = some_execs(n, &k);
+	printf("alone %" PRIu64 " us, in the crowd %" PRIu64 " us\n",
+	    alone / 1000, crowd / 1000);
+	ATF_CHECK_MSG(crowd < 4 * alone + 50000000ULL,
+	    "%" PRIu64 " ns alone, %" PRIu64 " with the idle ones", alone,
+	    crowd);
+	ring_stop();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, whose);
+	ATF_TP_ADD_TC(tp, on_credit);
+	ATF_TP_ADD_TC(tp, too_slow);
+	ATF_TP_ADD_TC(tp, idle);
+	return (atf_no_error());
+}
