@@ -37,6 +37,7 @@
 #define STORE_PS_MAX		4096	/* execs in one answer */
 #define STORE_FOLLOW_MS		10	/* following events wait no longer */
 #define STORE_RETRY_MS		1000	/* after a commit that failed */
+#define STORE_SLOT_MS		30000	/* then others are let past */
 #define STORE_STOP_MS		2000	/* more than the grace, to a guest */
 #define ACTOR_DAEMON		UINT32_MAX
 
@@ -96,6 +97,12 @@ struct asker {
 	uint32_t	 all;		/* as the session's */
 };
 
+/* Room at the broker for one operation. */
+struct slot {
+	uint64_t	 number;	/* of the operation, 0: none */
+	struct event	 late;
+};
+
 TAILQ_HEAD(op_queue, op);
 TAILQ_HEAD(exec_queue, exec);
 
@@ -126,7 +133,7 @@ struct store {
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
 	uint64_t		 op;		/* newest operation's number */
-	uint64_t		 atbroker[STORE_ENGINE_MAX];
+	struct slot		 slots[STORE_ENGINE_MAX];
 	struct op_queue		 forbroker;
 	struct exec_queue	 forrunner;
 	u_int			 nqueued;

@@ -162,21 +162,44 @@ engine_order(struct sandbox *sb)
 	fault("store.engine.after");
 }
 
+/*
+ * The broker goes on until it is certain, and that may take for ever: some
+ * containers cannot be killed.  They must not keep all others from theirs.
+ */
+static void
+engine_late(int fd, short event, void *arg)
+{
+	struct slot	*slot = arg;
+
+	(void)fd;
+	(void)event;
+	log_warnx("operation %llu takes long: others are let past it",
+	    (unsigned long long)slot->number);
+	slot->number = 0;
+	engine_pump();
+}
+
 /* Sends what waits, as long as the broker has room for it. */
 void
 engine_pump(void)
 {
+	struct slot	*slot;
 	struct op	*op;
+	uint64_t	 ms = st.conf.t_delete;
 	int		 i;
 
+	if (ms > STORE_SLOT_MS)
+		ms = STORE_SLOT_MS;
 	for (i = 0; i < STORE_ENGINE_MAX; i++) {
-		if (st.atbroker[i] != 0)
+		slot = &st.slots[i];
+		if (slot->number != 0)
 			continue;
 		if ((op = TAILQ_FIRST(&st.forbroker)) == NULL)
 			return;
 		TAILQ_REMOVE(&st.forbroker, op, queue);
 		op->queued = 0;
-		st.atbroker[i] = op->number;
+		slot->number = op->number;
+		timer_set(&slot->late, engine_late, slot, ms);
 		engine_order(op_sandbox(op));
 	}
 }
@@ -187,8 +210,10 @@ engine_answered(uint64_t number)
 	int	 i;
 
 	for (i = 0; i < STORE_ENGINE_MAX; i++)
-		if (st.atbroker[i] == number)
-			st.atbroker[i] = 0;
+		if (number != 0 && st.slots[i].number == number) {
+			st.slots[i].number = 0;
+			timer_del(&st.slots[i].late);
+		}
 }
 
 static void

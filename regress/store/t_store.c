@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "ring.h"
+#include "store.h"
 
 static void
 up(void)
@@ -635,6 +636,50 @@ ATF_TC_BODY(deadline, tc)
 	ring_stop();
 }
 
+/* As many as the broker takes at a time cannot be removed: another one can. */
+ATF_TC_WITHOUT_HEAD(slots);
+ATF_TC_BODY(slots, tc)
+{
+	struct got	 g;
+	char		 id[16];
+	uint64_t	 ops[STORE_ENGINE_MAX + 1];
+	uint32_t	 req;
+	int		 i;
+
+	ring_make();
+	ring.conf.t_delete = 100;
+	ring_start();
+	ring_engine(1);
+	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
+		snprintf(id, sizeof(id), "web%d", i);
+		ring_ready(USER_SESSION, id);
+	}
+	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
+		snprintf(id, sizeof(id), "web%d", i);
+		req = ring_ref(USER_SESSION, PROTO_DELETE, id, 0);
+		ring_answered(req, PROTO_ACCEPTED);
+		ring_answered(req, PROTO_END);
+	}
+	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
+		ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+		ops[i] = g.f.op;
+		ring_done(&g);
+	}
+	/* Those that took long count all the same, in the end. */
+	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
+		struct msg_box_done	 done;
+
+		memset(&done, 0, sizeof(done));
+		done.n = i + 1;
+		ring_send(&ring.broker, MSG_BOX_REMOVED, ops[i], 0, 0, &done);
+		ring_skip(&ring.runner, MSG_UNLISTEN);
+		ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
+		ATF_REQUIRE_EQ(g.m.work.n, (uint64_t)i + 1);
+		ring_done(&g);
+	}
+	ring_stop();
+}
+
 /* Killed in the middle of everything. */
 ATF_TC_WITHOUT_HEAD(restart);
 ATF_TC_BODY(restart, tc)
@@ -903,6 +948,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, delete_in_create);
 	ATF_TP_ADD_TC(tp, wrong_guest);
 	ATF_TP_ADD_TC(tp, deadline);
+	ATF_TP_ADD_TC(tp, slots);
 	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, subscribe);
 	ATF_TP_ADD_TC(tp, collect);
