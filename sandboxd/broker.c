@@ -111,6 +111,7 @@ static const struct pipe_handler parent_handlers[] = {
 	{ MSG_CONF_RULE, broker_recv_conf_rule },
 	{ MSG_CONF_END, broker_recv_conf_end },
 	{ MSG_GO, broker_recv_go },
+	{ MSG_BEAT, pipe_beat },
 	{ MSG_SHUTDOWN, broker_recv_shutdown },
 };
 

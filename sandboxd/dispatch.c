@@ -93,6 +93,15 @@ pipe_drain(struct chan *ch, const struct pipe_handler *table, size_t n)
 	}
 }
 
+/* The parent's question whether we are there is answered by the loop alone. */
+int
+pipe_beat(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)msg;
+	pipe_send(ch, MSG_BEAT, f->op, 0, 0, -1, NULL);
+	return (0);
+}
+
 void
 pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
     uint32_t req, int fd, const void *msg)

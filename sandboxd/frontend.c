@@ -39,6 +39,7 @@ static const struct pipe_handler from_parent[] = {
 	{ MSG_CONF_RULE, recv_conf_rule },
 	{ MSG_CONF_END, recv_conf_end },
 	{ MSG_GO, recv_go },
+	{ MSG_BEAT, pipe_beat },
 	{ MSG_SHUTDOWN, recv_shutdown },
 	{ MSG_CLIENT, recv_client },
 };

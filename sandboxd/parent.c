@@ -90,8 +90,8 @@ timer_set(uint64_t ms)
 }
 
 /* It is not trusted any more; its death does the rest. */
-static void
-child_condemn(struct child *c, const char *why)
+void
+parent_condemn(struct child *c, const char *why)
 {
 	if (c->condemned)
 		return;
@@ -123,11 +123,11 @@ parent_send(enum role role, uint32_t type, uint64_t op, uint64_t session,
 		log_warn("%s: %s", __func__, msg_name(type));
 		if (fd != -1)
 			close(fd);
-		child_condemn(c, "cannot be told what it must know");
+		parent_condemn(c, "cannot be told what it must know");
 	} else if (chan_send(&c->ch, type, op, session, req, fd, sb.data,
 	    sb.size) == -1) {
 		log_warn("%s: %s", __func__, msg_name(type));
-		child_condemn(c, "does not read its pipe");
+		parent_condemn(c, "does not read its pipe");
 	}
 	msgpack_sbuffer_destroy(&sb);
 }
@@ -171,6 +171,7 @@ set_go(void)
 		parent_send(ROLE_STORE, MSG_GUEST_BROKE, 0, 0, 0, -1, &gone);
 	}
 	env.state = SET_RUNNING;
+	beat_start();
 }
 
 /* The log is sound: what is wrong with it must end the first start. */
@@ -201,7 +202,7 @@ recv_ready(struct child *c)
 	if (env.state != SET_STARTING || c->ready)
 		return (-1);
 	if (parent_check_child(c) == -1) {
-		child_condemn(c, "must not run so");
+		parent_condemn(c, "must not run so");
 		return (0);
 	}
 	log_debug("%s[%d] is ready", c->name, (int)c->pid);
@@ -257,6 +258,8 @@ dispatch_one(struct child *c, const struct frame *f,
 		return (0);
 	case MSG_READY:
 		return (recv_ready(c));
+	case MSG_BEAT:
+		return (beat_recv(c));
 	case MSG_OPEN:
 		return (recv_open(c));
 	case MSG_WORK_MAKE:
@@ -285,7 +288,7 @@ child_frames(struct child *c, int only_log)
 
 	while (!bad && !c->condemned && (n = chan_get(&c->ch, &f)) != 0) {
 		if (n == -1) {
-			child_condemn(c, "sent a malformed frame");
+			parent_condemn(c, "sent a malformed frame");
 			return;
 		}
 		if (only_log && f.type != MSG_LOG && f.type != MSG_OPEN) {
@@ -295,7 +298,7 @@ child_frames(struct child *c, int only_log)
 		def = msg_def(f.type);
 		bad = f.fd != -1 || def == NULL || def->size > sizeof(m) ||
 		    (f.type != MSG_LOG && f.type != MSG_READY &&
-		    f.type != MSG_OPEN &&
+		    f.type != MSG_OPEN && f.type != MSG_BEAT &&
 		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
 		    f.type != MSG_RELOAD) ||
 		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
@@ -307,7 +310,7 @@ child_frames(struct child *c, int only_log)
 		chan_frame_free(&f);
 	}
 	if (bad && !only_log)
-		child_condemn(c, "broke the protocol");
+		parent_condemn(c, "broke the protocol");
 }
 
 static void
@@ -328,7 +331,7 @@ on_child(int fd, short event, void *arg)
 	n = chan_read(ch);
 	child_frames(c, 0);
 	if (n == -1 && !c->condemned)
-		child_condemn(c, "its pipe cannot be read");
+		parent_condemn(c, "its pipe cannot be read");
 	else if (n == 0 && !c->condemned) {
 		/* Its death is about to be told; if it lives, it must not. */
 		event_del(&ch->ev);
@@ -431,6 +434,7 @@ set_start(void)
 	enum role	 r;
 
 	env.set++;
+	env.resting = 0;
 	env.state = SET_STARTING;
 	timer_set(READY_SECS * 1000);
 	if (set_mount() == -1)
@@ -487,6 +491,7 @@ restart_delay(void)
 		    "the next try is in %u seconds", n,
 		    env.conf->restart_secs, env.conf->restart_secs);
 		memset(deaths, 0, sizeof(deaths));
+		env.resting = 1;
 		return (within);
 	}
 	/* The first at once: nobody is served by waiting. */
@@ -556,7 +561,7 @@ on_timer(int fd, short event, void *arg)
 	case SET_RUNNING:
 		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
 			if (env.child[r].mute)
-				child_condemn(&env.child[r],
+				parent_condemn(&env.child[r],
 				    "has closed its pipe");
 		break;
 	}
@@ -565,7 +570,7 @@ on_timer(int fd, short event, void *arg)
 static void
 child_reaped(struct child *c, int status)
 {
-	char	 how[64];
+	char	 how[128];
 	int	 crash;
 
 	/* What it had to say of its end is in its pipe. */
@@ -578,9 +583,11 @@ child_reaped(struct child *c, int status)
 		}
 	}
 	if (WIFSIGNALED(status))
-		snprintf(how, sizeof(how), "signal %d (%s)%s",
+		snprintf(how, sizeof(how), "signal %d (%s)%s%s",
 		    WTERMSIG(status), strsignal(WTERMSIG(status)),
-		    WCOREDUMP(status) ? ", core" : "");
+		    WCOREDUMP(status) ? ", core" : "",
+		    WTERMSIG(status) == SIGSYS ?
+		    ": a system call that it must not make" : "");
 	else
 		snprintf(how, sizeof(how), "exit %d", WEXITSTATUS(status));
 	/*
@@ -652,8 +659,12 @@ on_sigterm(int sig, short event, void *arg)
 
 	(void)event;
 	(void)arg;
-	if (env.state == SET_STOPPING)
+	if (env.state == SET_STOPPING) {
+		/* Whoever asks twice does not want to wait. */
+		log_info("signal %d: stopping at once", sig);
+		set_fail();
 		return;
+	}
 	log_info("signal %d: stopping", sig);
 	sessions_close();
 	workdir_kill();
@@ -683,6 +694,7 @@ parent_main(void)
 	signal_add(&ev_int, NULL);
 	signal_add(&ev_term, NULL);
 	evtimer_set(&ev_timer, on_timer, NULL);
+	beat_init();
 	set_start();
 	event_dispatch();
 	fatalx("event_dispatch");

@@ -55,6 +55,8 @@ struct child {
 	int		 opened;	/* the store: its log is open */
 	int		 condemned;	/* broke the protocol: killed */
 	int		 mute;		/* its pipe has ended */
+	int		 asked;		/* a BEAT is with it */
+	int		 missed;	/* rounds since without its answer */
 };
 
 struct parent {
@@ -65,6 +67,7 @@ struct parent {
 	uint32_t	 set;		/* number of the set */
 	uint32_t	 generation;	/* of the configuration */
 	uint32_t	 nofile;	/* RLIMIT_NOFILE of the children */
+	int		 resting;	/* down, after too many deaths */
 	int		 debug;
 	int		 verbose;
 };
@@ -76,11 +79,17 @@ void	 parent_main(void) __attribute__((__noreturn__));
 void	 parent_send(enum role, uint32_t type, uint64_t op, uint64_t session,
 	    uint32_t req, int fd, const void *msg);
 int	 parent_running(void);
+void	 parent_condemn(struct child *, const char *why);
 uint64_t parent_now(void);		/* ns since 1970 */
 uint64_t parent_ms(void);		/* of a clock that is never set */
 /* sandboxd.c */
 void	 parent_started(void);		/* the first set runs */
 void	 parent_exit(int) __attribute__((__noreturn__));
+
+/* beat.c */
+void	 beat_init(void);		/* after event_init() */
+void	 beat_start(void);		/* the set works from now on */
+int	 beat_recv(struct child *);	/* -1: not asked for */
 
 /* parent_conf.c */
 void	 parent_send_conf(enum role);

@@ -171,6 +171,7 @@ static const struct pipe_handler main_table[] = {
 	{ MSG_CONF_RULE,	runner_recv_conf_rule },
 	{ MSG_CONF_END,		runner_recv_conf_end },
 	{ MSG_GO,		runner_recv_go },
+	{ MSG_BEAT,		pipe_beat },
 	{ MSG_SHUTDOWN,		runner_recv_shutdown },
 };
 

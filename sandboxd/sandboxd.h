@@ -55,6 +55,7 @@ enum msg_type {
 	MSG_CONF_END,
 	MSG_GO,			/* the ready check is passed: work */
 	MSG_SHUTDOWN,		/* stop politely: finish, then exit */
+	MSG_BEAT,		/* are you there?  It comes back as it is */
 
 	/* Each child to the parent. */
 	MSG_READY,		/* privileges dropped, configuration taken */
@@ -448,6 +449,9 @@ struct pipe_handler {
 int	pipe_dispatch(struct chan *, const struct pipe_handler *, size_t);
 /* Reads what is there now, without waiting; as pipe_dispatch(). */
 int	pipe_drain(struct chan *, const struct pipe_handler *, size_t);
+
+/* MSG_BEAT, in each child's table for the parent. */
+int	pipe_beat(struct chan *, struct frame *, void *);
 
 /*
  * Sends a message; msg NULL for one without fields.  The descriptor is

@@ -410,7 +410,9 @@ on_accept(int fd, short event, void *arg)
 		log_warn("SO_PEERCRED");
 		close(c);
 	} else if (!parent_running())
-		refuse(c, CODE_UNAVAILABLE, "the daemon is starting again");
+		refuse(c, CODE_UNAVAILABLE, env.resting ? "its processes have "
+		    "died too often: the daemon rests for a while" :
+		    "the daemon is starting again");
 	else if (blame_is_out(cred.uid, parent_ms()))
 		refuse(c, CODE_LIMIT_EXCEEDED, "shut out for a while: the "
 		    "frontend has crashed over your requests");

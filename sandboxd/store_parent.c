@@ -235,6 +235,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_CONF_RULE, parent_recv_conf_rule },
 	{ MSG_CONF_END, parent_recv_conf_end },
 	{ MSG_GO, parent_recv_go },
+	{ MSG_BEAT, pipe_beat },
 	{ MSG_SHUTDOWN, parent_recv_shutdown },
 	{ MSG_SESSION_OPEN, parent_recv_session_open },
 	{ MSG_SESSION_CLOSED, parent_recv_session_closed },

@@ -234,19 +234,20 @@ restart_cleanup()
 atf_test_case resting cleanup
 resting_head()
 {
-	atf_set descr "after too many deaths it says so and tries again later"
+	atf_set descr "(c11) too many deaths: it says so, and tries again later"
 }
 resting_body()
 {
 	daemon_start "restart 1 per 1h"
 	before=$(pids | tr '\n' ' ')
+	atf_check -o match:"^frontend" "$CTL" status
 	kill -KILL "$(daemon_child store)"
 	await 'replaced "$before"'
 	kill -KILL "$(daemon_child broker)"
 	await 'log_has "no new work is taken"'
 	# One constant answer, by the parent alone.
 	atf_check -s exit:69 -e match:"unavailable" "$CTL" ping
-	atf_check -s exit:69 -e match:"unavailable" "$CTL" list
+	atf_check -s exit:69 -e match:"died too often" "$CTL" status
 	daemon_stop
 }
 resting_cleanup()
