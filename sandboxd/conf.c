@@ -68,7 +68,7 @@ conf_new(const char *file)
 		return (NULL);
 	*conf = conf_default;
 	TAILQ_INIT(&conf->images);
-	TAILQ_INIT(&conf->allows);
+	TAILQ_INIT(&conf->rules);
 	if ((conf->file = strdup(file)) == NULL) {
 		free(conf);
 		return (NULL);
@@ -80,7 +80,8 @@ void
 conf_free(struct config *conf)
 {
 	struct conf_image	*i;
-	struct conf_allow	*a;
+	struct right_rule		*r;
+	uint32_t		 n;
 
 	if (conf == NULL)
 		return;
@@ -89,11 +90,14 @@ conf_free(struct config *conf)
 		free(i->pattern);
 		free(i);
 	}
-	while ((a = TAILQ_FIRST(&conf->allows)) != NULL) {
-		TAILQ_REMOVE(&conf->allows, a, entry);
-		free(a->name);
-		free(a);
+	while ((r = TAILQ_FIRST(&conf->rules)) != NULL) {
+		TAILQ_REMOVE(&conf->rules, r, entry);
+		free(r->w.name);
+		free(r);
 	}
+	for (n = 0; n < conf->nplaces; n++)
+		free(conf->places[n]);
+	free(conf->places);
 	free(conf->file);
 	free(conf);
 }
@@ -141,23 +145,51 @@ conf_add_image(struct config *conf, const char *pattern, int allow)
 	return (0);
 }
 
-int
-conf_add_allow(struct config *conf, const char *name, int group, uint32_t id)
+/* Where a rule stands; 0 if there is no room for one more. */
+uint32_t
+conf_add_place(struct config *conf, const char *file, int line)
 {
-	struct conf_allow	*a;
-	int			 n = 0;
+	char	**places, *place;
+	size_t	  len = strlen(file);
 
-	TAILQ_FOREACH(a, &conf->allows, entry)
-		n++;
-	if (n >= CONF_RULES_MAX || (a = calloc(1, sizeof(*a))) == NULL)
-		return (-1);
-	if ((a->name = strdup(name)) == NULL) {
-		free(a);
-		return (-1);
+	/* The end of a long path says more than its beginning. */
+	if (len > PLACE_MAX - 16)
+		file += len - (PLACE_MAX - 16);
+	if (conf->nplaces >= CONF_PLACES_MAX ||
+	    asprintf(&place, "%s:%d", file, line) == -1)
+		return (0);
+	if ((places = reallocarray(conf->places, conf->nplaces + 1,
+	    sizeof(*places))) == NULL) {
+		free(place);
+		return (0);
 	}
-	a->group = group;
-	a->id = id;
-	TAILQ_INSERT_TAIL(&conf->allows, a, entry);
+	conf->places = places;
+	places[conf->nplaces++] = place;
+	return (conf->nplaces);
+}
+
+/* NULL for what stands nowhere. */
+const char *
+conf_place(const struct config *conf, uint32_t n)
+{
+	if (n == 0 || n > conf->nplaces)
+		return (NULL);
+	return (conf->places[n - 1]);
+}
+
+/* Takes its name over if it returns 0. */
+int
+conf_add_rule(struct config *conf, const struct right_rule *from)
+{
+	struct right_rule	*r;
+	int		 n = 0;
+
+	TAILQ_FOREACH(r, &conf->rules, entry)
+		n++;
+	if (n >= CONF_RULES_MAX || (r = calloc(1, sizeof(*r))) == NULL)
+		return (-1);
+	*r = *from;
+	TAILQ_INSERT_TAIL(&conf->rules, r, entry);
 	return (0);
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "bounds.h"
+#include "rules.h"
 
 #ifndef nitems
 #define nitems(a)		(sizeof(a) / sizeof((a)[0]))
@@ -33,7 +34,8 @@
 #define CONF_ERRORS_MAX		(16 * 1024)	/* text of all errors */
 #define CONF_NAME_MAX		64		/* a user, a group */
 #define CONF_PATH_MAX		1024
-#define CONF_RULES_MAX		256		/* image patterns, allows */
+#define CONF_RULES_MAX		256		/* image patterns, rules */
+#define CONF_PLACES_MAX		1024		/* lines that are named */
 
 /* Below this a uid may belong to the host, whatever passwd(5) says today. */
 #define CONF_UID_LEAST		10000U
@@ -46,15 +48,6 @@ struct conf_image {
 	int			 allow;
 };
 TAILQ_HEAD(conf_images, conf_image);
-
-/* Whom the configuration lets see and touch what is not his own. */
-struct conf_allow {
-	TAILQ_ENTRY(conf_allow)	 entry;
-	char			*name;
-	int			 group;		/* group's name, not user's */
-	uint32_t		 id;
-};
-TAILQ_HEAD(conf_allows, conf_allow);
 
 struct conf_defaults {
 	char		 image[SBX_IMAGE_MAX + 1];
@@ -105,7 +98,9 @@ struct config {
 	struct conf_timeouts	 timeouts;
 	struct conf_retain	 retain;
 	struct conf_images	 images;
-	struct conf_allows	 allows;
+	struct right_rules		 rules;
+	char		       **places;	/* "file:line", from 1 */
+	uint32_t		 nplaces;
 	gid_t			 socket_gid;
 	gid_t			 engine_gid;	/* if a group is named */
 	uint32_t		 uid_min;
@@ -130,7 +125,9 @@ void		 conf_error(struct conf_errors *, const char *, int,
 		    const char *, ...)
 		    __attribute__((__format__(printf, 4, 5)));
 int		 conf_add_image(struct config *, const char *, int);
-int		 conf_add_allow(struct config *, const char *, int, uint32_t);
+uint32_t	 conf_add_place(struct config *, const char *, int);
+int		 conf_add_rule(struct config *, const struct right_rule *);
+const char	*conf_place(const struct config *, uint32_t);
 const char	*conf_get_size(const char *, uint64_t, uint64_t, uint64_t *);
 const char	*conf_get_time(const char *, uint32_t, uint32_t, uint32_t *);
 const char	*conf_get_cpus(const char *, uint32_t *);
@@ -147,5 +144,8 @@ struct config	*conf_parse(const char *, struct conf_errors *);
 
 /* printconf.c */
 void		 conf_print(FILE *, const struct config *);
+
+/* printuser.c: what applies to a user; -1 if there is no such user. */
+int		 conf_print_user(FILE *, const struct config *, const char *);
 
 #endif /* CONF_H */

@@ -49,6 +49,10 @@ static const struct msg_field f_conf_rule[] = {
 	MSG_F(msg_conf_rule, pattern, M_STR, 0, 0),
 };
 
+static const struct msg_field f_conf_place[] = {
+	MSG_F(msg_conf_place, place, M_STR, 0, 0),
+};
+
 static const struct msg_field f_log[] = {
 	MSG_F(msg_log, priority, M_UINT, 0, 0),
 	MSG_F(msg_log, text, M_TEXT, 8191, 0),
@@ -58,8 +62,9 @@ static const struct msg_field f_session[] = {
 	MSG_F(msg_session, uid, M_UINT, 0, 0),
 	MSG_F(msg_session, gid, M_UINT, 0, 0),
 	MSG_F(msg_session, pid, M_UINT, 0, 0),
-	MSG_F(msg_session, all, M_UINT, 0, 0),
-	MSG_F(msg_session, groups, M_U64V, 65536, 0),
+	MSG_F(msg_session, own, M_UINT, RIGHTS_ALL, 0),
+	MSG_F(msg_session, others, M_UINT, RIGHTS_ALL, 0),
+	MSG_F(msg_session, by, M_U64V, 2 * RIGHT_MAX, 0),
 };
 
 static const struct msg_field f_client[] = {
@@ -259,6 +264,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_conf),
 	AT(MSG_CONF_RULE) = MSG_DEF(MSG_CONF_RULE, "CONF_RULE", msg_conf_rule,
 	    f_conf_rule),
+	AT(MSG_CONF_PLACE) = MSG_DEF(MSG_CONF_PLACE, "CONF_PLACE",
+	    msg_conf_place, f_conf_place),
 	AT(MSG_CONF_END) = MSG_DEF_EMPTY(MSG_CONF_END, "CONF_END"),
 	AT(MSG_GO) = MSG_DEF_EMPTY(MSG_GO, "GO"),
 	AT(MSG_SHUTDOWN) = MSG_DEF_EMPTY(MSG_SHUTDOWN, "SHUTDOWN"),
@@ -269,6 +276,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_SESSION_OPEN) = MSG_DEF(MSG_SESSION_OPEN, "SESSION_OPEN", msg_session,
 	    f_session),
 	AT(MSG_SESSION_CLOSED) = MSG_DEF_EMPTY(MSG_SESSION_CLOSED, "SESSION_CLOSED"),
+	AT(MSG_SESSION_RIGHTS) = MSG_DEF(MSG_SESSION_RIGHTS, "SESSION_RIGHTS",
+	    msg_session, f_session),
 	AT(MSG_WORK_DONE) = MSG_DEF(MSG_WORK_DONE, "WORK_DONE", msg_work_done,
 	    f_work_done),
 	AT(MSG_RELOAD_DONE) = MSG_DEF(MSG_RELOAD_DONE, "RELOAD_DONE", msg_result,

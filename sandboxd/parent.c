@@ -231,10 +231,9 @@ recv_reload(const struct frame *f)
 
 	memset(&m, 0, sizeof(m));
 	/* The store asks for whom; who that is we know ourselves. */
-	if (!sessions_is_root(f->session)) {
+	if (!sessions_may(f->session, RIGHT_ADMIN)) {
 		m.code = CODE_PERMISSION_DENIED;
-		strlcpy(m.text, "only root may reload the configuration",
-		    sizeof(m.text));
+		strlcpy(m.text, "admin: not permitted", sizeof(m.text));
 	} else if (parent_reload(m.text, sizeof(m.text)) == -1)
 		m.code = CODE_INVALID_ARGUMENT;
 	parent_send(ROLE_STORE, MSG_RELOAD_DONE, f->op, f->session, f->req,

@@ -114,7 +114,8 @@ int	 sessions_open(const struct config *);
 void	 sessions_start(void);		/* after event_init() */
 void	 sessions_close(void);		/* no more clients: we stop */
 void	 sessions_end_all(void);	/* the frontend has gone */
-int	 sessions_is_root(uint64_t);
+void	 sessions_judge(void);		/* anew: the rules have changed */
+int	 sessions_may(uint64_t, enum right);
 
 /* workdir.c */
 int	 workdir_make(const struct msg_work *, uint64_t op);

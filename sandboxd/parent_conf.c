@@ -63,6 +63,24 @@ send_rule(enum role role, int allow, const char *pattern)
 	parent_send(role, MSG_CONF_RULE, 0, 0, 0, -1, &r);
 }
 
+/*
+ * The store judges by the rules that are in force: what they are called, and
+ * what they come to for those who are connected, changes with the rest.
+ */
+static void
+send_places(void)
+{
+	struct msg_conf_place	 m;
+	uint32_t		 n;
+
+	for (n = 1; n <= env.conf->nplaces; n++) {
+		memset(&m, 0, sizeof(m));
+		strlcpy(m.place, conf_place(env.conf, n), sizeof(m.place));
+		parent_send(ROLE_STORE, MSG_CONF_PLACE, 0, 0, 0, -1, &m);
+	}
+	sessions_judge();
+}
+
 void
 parent_send_conf(enum role role)
 {
@@ -81,6 +99,8 @@ parent_send_conf(enum role role)
 	send_rule(role, !allows, "*");
 	TAILQ_FOREACH(i, &env.conf->images, entry)
 		send_rule(role, i->allow, i->pattern);
+	if (role == ROLE_STORE)
+		send_places();
 	parent_send(role, MSG_CONF_END, 0, 0, 0, -1, NULL);
 }
 

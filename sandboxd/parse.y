@@ -62,6 +62,7 @@ static SLIST_HEAD(, macro)	 macros = SLIST_HEAD_INITIALIZER(macros);
 static const char		*last;		/* the last token, for errors */
 static int			 last_line;
 static uint32_t			 logs_seen;
+static struct rule_who		 whom;		/* of the line being read */
 
 /* What a statement sets; each may be set once. */
 enum setting {
@@ -107,16 +108,18 @@ static void	 set_log(const struct token *, const char *, int);
 static void	 set_clients(const struct token *, const struct token *);
 static void	 set_uids(const struct token *, const struct token *);
 static void	 add_image(const struct token *, int);
-static void	 add_allow(const struct token *, int);
+static void	 set_who(struct rule_who *, enum who, const struct token *);
+static void	 add_rule(int, const struct token *, int, int);
 static void	 macro_define(const struct token *, const struct token *);
 static void	 source_open(const struct token *);
 
 %}
 
-%token	ALL ALLOW CLIENTS CPUS CREATE DEFAULTS DELETE DENY ENGINE EXECS GROUP
-%token	GUEST HISTORY IMAGE INCLUDE LIMITS LOG MEMORY MOUNT NETWORK PER PIDS
-%token	POLICY READONLY REATTACH RESTART RETAIN SANDBOXES SOCKET STALL STATE
-%token	STOP SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
+%token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE DEFAULTS DELETE DENY ENGINE
+%token	EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES INCLUDE
+%token	LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY READONLY
+%token	REATTACH RESTART RETAIN SANDBOXES SOCKET STALL STATE STOP SWAP
+%token	TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
 %token	BAD STRING
 
 %%
@@ -158,8 +161,12 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 			set_time(S_MAX, &conf->restart_secs, "restart",
 			    &$4, 1, 86400);
 		}
-		| ALLOW USER STRING ALL		{ add_allow(&$3, 0); }
-		| ALLOW GROUP STRING ALL	{ add_allow(&$3, 1); }
+		| ALLOW rights who scope {
+			add_rule(1, &$1, $2.number, $4.number);
+		}
+		| DENY rights who scope {
+			add_rule(0, &$1, $2.number, $4.number);
+		}
 		| DEFAULTS '{' defaults '}'
 		| DEFAULTS '{' defaults error '}'	{ yyerrok; }
 		| LIMITS '{' limits '}'
@@ -170,6 +177,34 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 		| RETAIN '{' retains error '}'		{ yyerrok; }
 		| TIMEOUTS '{' timeouts '}'
 		| TIMEOUTS '{' timeouts error '}'	{ yyerrok; }
+		;
+
+rights		: /* empty */			{ $$.number = 0; }
+		| rights right {
+			$$.number = $1.number | 1 << $2.number;
+		}
+		;
+
+right		: CREATE			{ $$.number = RIGHT_CREATE; }
+		| EXEC				{ $$.number = RIGHT_EXEC; }
+		| FILES				{ $$.number = RIGHT_FILES; }
+		| STOP				{ $$.number = RIGHT_STOP; }
+		| DELETE			{ $$.number = RIGHT_DELETE; }
+		| EVENTS			{ $$.number = RIGHT_EVENTS; }
+		| IMAGES			{ $$.number = RIGHT_IMAGES; }
+		| ADMIN				{ $$.number = RIGHT_ADMIN; }
+		;
+
+who		: /* empty */		{ set_who(&whom, WHO_ANY, NULL); }
+		| ANY			{ set_who(&whom, WHO_ANY, NULL); }
+		| USER STRING		{ set_who(&whom, WHO_USER, &$2); }
+		| GROUP STRING		{ set_who(&whom, WHO_GROUP, &$2); }
+		;
+
+scope		: /* empty */			{ $$.number = -1; }
+		| ON OWN			{ $$.number = 0; }
+		| ON ALL			{ $$.number = 1; }
+		| ALL				{ $$.number = 1; }
 		;
 
 defaults	: /* empty */
@@ -241,6 +276,7 @@ logs		: log
 		;
 
 log		: STRING			{ set_log(&$1, "exec", 1); }
+		| STRING PER EXEC		{ set_log(&$1, "exec", 1); }
 		| STRING PER STRING {
 			set_log(&$1, $3.string, $3.line);
 		}
@@ -345,8 +381,10 @@ static const struct {
 	const char	*word;
 	int		 token;
 } keywords[] = {
+	{ "admin",	ADMIN },
 	{ "all",	ALL },
 	{ "allow",	ALLOW },
+	{ "any",	ANY },
 	{ "clients",	CLIENTS },
 	{ "cpus",	CPUS },
 	{ "create",	CREATE },
@@ -354,17 +392,23 @@ static const struct {
 	{ "delete",	DELETE },
 	{ "deny",	DENY },
 	{ "engine",	ENGINE },
+	{ "events",	EVENTS },
+	{ "exec",	EXEC },
 	{ "execs",	EXECS },
+	{ "files",	FILES },
 	{ "group",	GROUP },
 	{ "guest",	GUEST },
 	{ "history",	HISTORY },
 	{ "image",	IMAGE },
+	{ "images",	IMAGES },
 	{ "include",	INCLUDE },
 	{ "limits",	LIMITS },
 	{ "log",	LOG },
 	{ "memory",	MEMORY },
 	{ "mount",	MOUNT },
 	{ "network",	NETWORK },
+	{ "on",		ON },
+	{ "own",	OWN },
 	{ "per",	PER },
 	{ "pids",	PIDS },
 	{ "policy",	POLICY },
@@ -660,20 +704,53 @@ add_image(const struct token *t, int allow)
 		value_error(t, "image", "too many patterns");
 }
 
+/* Of a line that is wrong the name stays NULL. */
 static void
-add_allow(const struct token *t, int group)
+set_who(struct rule_who *w, enum who who, const struct token *t)
 {
 	const char	*why;
-	uint32_t	 id;
 
-	if (group)
-		why = conf_get_group(t->string, &id);
+	free(w->name);
+	memset(w, 0, sizeof(*w));
+	w->who = who;
+	if (who == WHO_ANY)
+		return;
+	if (who == WHO_GROUP)
+		why = conf_get_group(t->string, &w->id);
 	else
-		why = conf_get_user(t->string, &id);
+		why = conf_get_user(t->string, &w->id);
+	if (why == NULL && (w->name = strdup(t->string)) == NULL)
+		why = strerror(errno);
 	if (why != NULL)
-		value_error(t, group ? "group" : "user", why);
-	else if (conf_add_allow(conf, t->string, group, id) == -1)
-		value_error(t, "allow", "too many");
+		value_error(t, who == WHO_GROUP ? "group" : "user", why);
+}
+
+/*
+ * What a rule leaves out is in doubt against the user: without rights it
+ * gives those about sandboxes and takes every one, without a scope it gives
+ * the own ones and takes all.
+ */
+static void
+add_rule(int allow, const struct token *at, int rights, int scope)
+{
+	struct right_rule	 r;
+
+	if (whom.who != WHO_ANY && whom.name == NULL)
+		return;
+	memset(&r, 0, sizeof(r));
+	r.w = whom;
+	r.allow = allow;
+	r.rights = rights != 0 ? (uint32_t)rights : allow ? RIGHTS_SANDBOX :
+	    RIGHTS_ALL;
+	r.all = scope != -1 ? scope : !allow;
+	if (!allow && whom.who == WHO_USER && whom.id == 0)
+		error_at(at->line, "deny: root may everything");
+	else if ((r.place = conf_add_place(conf, source_name(),
+	    at->line)) == 0 || conf_add_rule(conf, &r) == -1)
+		error_at(at->line, "%s: too many rules", allow ? "allow" :
+		    "deny");
+	else
+		memset(&whom, 0, sizeof(whom));
 }
 
 static void
@@ -1013,6 +1090,8 @@ parse_reset(void)
 		SLIST_REMOVE_HEAD(&texts, entry);
 		free(t);
 	}
+	free(whom.name);
+	memset(&whom, 0, sizeof(whom));
 	memset(seen, 0, sizeof(seen));
 	logs_seen = 0;
 	last = NULL;

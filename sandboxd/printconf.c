@@ -169,10 +169,33 @@ print_policy(FILE *fp, const struct config *conf)
 	fprintf(fp, "}\n");
 }
 
+static void
+print_who(FILE *fp, const struct rule_who *w)
+{
+	if (w->who == WHO_ANY)
+		fprintf(fp, " any");
+	else
+		print_named(fp, w->who == WHO_GROUP ? " group" : " user",
+		    w->name);
+}
+
+static void
+print_rule(FILE *fp, const struct right_rule *r)
+{
+	int	 i;
+
+	fprintf(fp, "%s", r->allow ? "allow" : "deny");
+	for (i = 0; i < RIGHT_MAX; i++)
+		if (r->rights & 1U << i)
+			fprintf(fp, " %s", right_name(i));
+	print_who(fp, &r->w);
+	fprintf(fp, " on %s\n", r->all ? "all" : "own");
+}
+
 void
 conf_print(FILE *fp, const struct config *conf)
 {
-	const struct conf_allow	*a;
+	const struct right_rule	*r;
 
 	print_named(fp, "state", conf->state);
 	fprintf(fp, "\n");
@@ -193,11 +216,8 @@ conf_print(FILE *fp, const struct config *conf)
 	print_limits(fp, &conf->limits);
 	print_policy(fp, conf);
 	print_times(fp, conf);
-	if (!TAILQ_EMPTY(&conf->allows))
+	if (!TAILQ_EMPTY(&conf->rules))
 		fprintf(fp, "\n");
-	TAILQ_FOREACH(a, &conf->allows, entry) {
-		print_named(fp, a->group ? "allow group" : "allow user",
-		    a->name);
-		fprintf(fp, " all\n");
-	}
+	TAILQ_FOREACH(r, &conf->rules, entry)
+		print_rule(fp, r);
 }

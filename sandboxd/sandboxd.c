@@ -56,7 +56,7 @@ __asan_default_options(void)
 static __attribute__((__noreturn__)) void
 usage(void)
 {
-	fprintf(stderr, "usage: sandboxd [-dnv] [-f file]\n");
+	fprintf(stderr, "usage: sandboxd [-dnv] [-f file] [-u user]\n");
 	exit(1);
 }
 
@@ -245,14 +245,14 @@ int
 main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
-	const char			*file = CONF_FILE;
+	const char			*file = CONF_FILE, *user = NULL;
 	int				 ch, check = 0;
 
 	setproctitle_init(argc, argv, environ);
 	stdio_open();
 	child_main(argc, argv);
 	log_init(1, LOG_DAEMON);
-	while ((ch = getopt(argc, argv, "df:nv")) != -1)
+	while ((ch = getopt(argc, argv, "df:nu:v")) != -1)
 		switch (ch) {
 		case 'd':
 			env.debug = 1;
@@ -263,13 +263,16 @@ main(int argc, char *argv[])
 		case 'n':
 			check = 1;
 			break;
+		case 'u':
+			user = optarg;
+			break;
 		case 'v':
 			env.verbose++;
 			break;
 		default:
 			usage();
 		}
-	if (optind != argc)
+	if (optind != argc || (user != NULL && !check))
 		usage();
 	env.conf = conf_parse(check ? file : absolute(file), &errs);
 	fputs(errs.text, stderr);
@@ -278,6 +281,9 @@ main(int argc, char *argv[])
 	if (check) {
 		if (env.verbose)
 			conf_print(stdout, env.conf);
+		if (user != NULL && conf_print_user(stdout, env.conf,
+		    user) == -1)
+			errx(1, "user %s: no such user", user);
 		fprintf(stderr, "configuration OK\n");
 		exit(0);
 	}

@@ -29,6 +29,7 @@
 #include "codes.h"
 #include "msg.h"
 #include "proto.h"
+#include "rules.h"
 #include "version.h"
 
 #define PROC_PIPE_FD		3	/* pipe to the parent, in each child */
@@ -52,6 +53,7 @@ enum msg_type {
 	MSG_PIPE = 128,		/* + fd: the socketpair to a sibling */
 	MSG_CONF_BEGIN,		/* also at reload, until CONF_END */
 	MSG_CONF_RULE,
+	MSG_CONF_PLACE,		/* to the store alone */
 	MSG_CONF_END,
 	MSG_GO,			/* the ready check is passed: work */
 	MSG_SHUTDOWN,		/* stop politely: finish, then exit */
@@ -64,6 +66,7 @@ enum msg_type {
 	/* Parent to store. */
 	MSG_SESSION_OPEN,	/* header.session; before the frontend has it */
 	MSG_SESSION_CLOSED,	/* header.session; the client hung up */
+	MSG_SESSION_RIGHTS,	/* header.session; before a reload's CONF_END */
 	MSG_PROC,		/* one of each process, after GO */
 	MSG_WORK_DONE,		/* answers WORK_MAKE and WORK_REMOVE */
 	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
@@ -203,17 +206,24 @@ struct msg_conf_rule {
 	char		 pattern[SBX_IMAGE_MAX + 1];	/* fnmatch(3) */
 };
 
+/* CONF_PLACE: "file:line" of a rule; the first one has the number 1. */
+struct msg_conf_place {
+	char		 place[PLACE_MAX + 1];
+};
+
 struct msg_log {
 	uint32_t	 priority;
 	char		*text;
 };
 
+/* SESSION_OPEN, SESSION_RIGHTS: what the rules come to, not the groups. */
 struct msg_session {
 	uint32_t	 uid;
 	uint32_t	 gid;
 	uint32_t	 pid;
-	uint32_t	 all;		/* store: root, or "allow ... all" */
-	struct u64v	 groups;	/* none: "all" says what they allow */
+	uint32_t	 own;		/* bits of enum right */
+	uint32_t	 others;
+	struct u64v	 by;		/* places: own's, then others' */
 };
 
 /* MSG_CLIENT */

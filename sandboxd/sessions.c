@@ -42,6 +42,7 @@ struct session {
 	int			 fd;		/* never read */
 	int			 pass;		/* for the frontend, or -1 */
 	uint64_t		 mark;		/* told once this is sent */
+	struct rights		 rights;	/* as the store has them */
 };
 
 static RB_HEAD(sessions, session)	 sessions = RB_INITIALIZER(&sessions);
@@ -72,11 +73,11 @@ session_find(uint64_t id)
 }
 
 int
-sessions_is_root(uint64_t id)
+sessions_may(uint64_t id, enum right r)
 {
 	const struct session	*s;
 
-	return ((s = session_find(id)) != NULL && s->uid == 0);
+	return ((s = session_find(id)) != NULL && s->rights.own & 1U << r);
 }
 
 /* A socket that nobody answers on is what a dead daemon has left. */
@@ -289,22 +290,73 @@ done:
 	return (ret);
 }
 
-static int
-sees_all(uid_t uid, gid_t gid, const struct u64v *groups)
+static void
+session_rights(uid_t uid, gid_t gid, const struct u64v *groups,
+    struct rights *out)
 {
-	const struct conf_allow	*a;
-	size_t			 i;
+	struct rule_peer	 p;
 
-	if (uid == 0)
-		return (1);
-	TAILQ_FOREACH(a, &env.conf->allows, entry) {
-		if (a->id == (a->group ? gid : uid))
-			return (1);
-		for (i = 0; a->group && i < groups->n; i++)
-			if (groups->v[i] == a->id)
-				return (1);
+	p.uid = uid;
+	p.gid = gid;
+	p.groups = groups->v;
+	p.ngroups = groups->n;
+	rules_resolve(&env.conf->rules, &p, out);
+}
+
+static void
+session_tell(const struct session *s, uint32_t type)
+{
+	struct msg_session	 m;
+	int			 i;
+
+	memset(&m, 0, sizeof(m));
+	m.uid = s->uid;
+	m.gid = s->gid;
+	m.pid = (uint32_t)s->pid;
+	m.own = s->rights.own;
+	m.others = s->rights.others;
+	for (i = 0; i < RIGHT_MAX; i++)
+		if (u64v_add(&m.by, s->rights.own_by[i]) == -1)
+			fatal("%s", __func__);
+	for (i = 0; i < RIGHT_MAX; i++)
+		if (u64v_add(&m.by, s->rights.others_by[i]) == -1)
+			fatal("%s", __func__);
+	parent_send(ROLE_STORE, type, 0, s->id, 0, -1, &m);
+	u64v_clear(&m.by);
+}
+
+/*
+ * Who has lost a right is cut off: nothing that it has begun, a subscription
+ * or an attached command, may outlive what it was begun by.  If it comes
+ * back it is judged as everybody.
+ */
+void
+sessions_judge(void)
+{
+	struct session	*s, *next;
+	struct rights	 new;
+	struct u64v	 groups;
+
+	RB_FOREACH_SAFE(s, sessions, &sessions, next) {
+		if (peer_groups(s->fd, &groups) == -1) {
+			log_warn("SO_PEERGROUPS");
+			memset(&new, 0, sizeof(new));
+		} else {
+			session_rights(s->uid, s->gid, &groups, &new);
+			u64v_clear(&groups);
+		}
+		if (rights_kept(&s->rights, &new)) {
+			s->rights = new;
+			session_tell(s, MSG_SESSION_RIGHTS);
+			continue;
+		}
+		log_info("uid %u has lost rights: disconnected",
+		    (unsigned int)s->uid);
+		(void)shutdown(s->fd, SHUT_RDWR);
+		parent_send(ROLE_STORE, MSG_SESSION_CLOSED, 0, s->id, 0, -1,
+		    NULL);
+		session_free(s);
 	}
-	return (0);
 }
 
 static int
@@ -324,10 +376,9 @@ too_many(uid_t uid)
 
 /* Takes the descriptor over. */
 static void
-session_new(int fd, const struct ucred *cred, const struct u64v *groups)
+session_new(int fd, const struct ucred *cred, const struct rights *rights)
 {
 	struct child		*store = &env.child[ROLE_STORE];
-	struct msg_session	 m;
 	struct epoll_event	 ev;
 	struct session		*s;
 
@@ -337,6 +388,7 @@ session_new(int fd, const struct ucred *cred, const struct u64v *groups)
 	s->uid = cred->uid;
 	s->gid = cred->gid;
 	s->pid = cred->pid;
+	s->rights = *rights;
 	do {
 		arc4random_buf(&s->id, sizeof(s->id));
 	} while (s->id == 0 || session_find(s->id) != NULL);
@@ -352,16 +404,11 @@ session_new(int fd, const struct ucred *cred, const struct u64v *groups)
 	RB_INSERT(sessions, &sessions, s);
 	nsessions++;
 	TAILQ_INSERT_TAIL(&waiting, s, wait);
-	memset(&m, 0, sizeof(m));
-	m.uid = s->uid;
-	m.gid = s->gid;
-	m.pid = (uint32_t)s->pid;
 	/*
 	 * What the groups are good for is told, not the groups: a client may
 	 * have 65536, and hang up and come again until a pipe is full.
 	 */
-	m.all = (uint32_t)sees_all(s->uid, s->gid, groups);
-	parent_send(ROLE_STORE, MSG_SESSION_OPEN, 0, s->id, 0, -1, &m);
+	session_tell(s, MSG_SESSION_OPEN);
 	s->mark = store->ch.nqueued;
 	if (chan_flush(&store->ch) == -1)
 		store->ch.broken = 1;
@@ -390,6 +437,7 @@ on_accept(int fd, short event, void *arg)
 	struct sockaddr_un	 sun;
 	struct ucred		 cred;
 	struct u64v		 groups;
+	struct rights		 rights;
 	socklen_t		 len = sizeof(cred), sunlen = sizeof(sun);
 	int			 c;
 
@@ -422,8 +470,13 @@ on_accept(int fd, short event, void *arg)
 		log_warn("SO_PEERGROUPS");
 		close(c);
 	} else {
-		session_new(c, &cred, &groups);
+		session_rights(cred.uid, cred.gid, &groups, &rights);
 		u64v_clear(&groups);
+		if (rights.own == 0 && rights.others == 0)
+			refuse(c, CODE_PERMISSION_DENIED,
+			    "no rule allows you anything here");
+		else
+			session_new(c, &cred, &rights);
 	}
 }
 

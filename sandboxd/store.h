@@ -4,6 +4,7 @@
  *	store.c			start, configuration, the batch's turn
  *	store_parent.c		the parent's pipe, sessions
  *	store_frontend.c	clients' requests about sandboxes
+ *	store_rights.c		who may do what
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
  *	store_change.c		changes of a sandbox's state, as events
@@ -83,7 +84,8 @@ struct session {
 	RB_ENTRY(session)		 entry;
 	uint64_t			 number;
 	uint32_t			 uid;
-	uint32_t			 all;	/* sees what is others' too */
+	struct rights			 rights;
+	struct rights			 newrights; /* a reload's */
 	TAILQ_HEAD(, pending)		 pending;
 	TAILQ_HEAD(, sub)		 subs;
 };
@@ -94,7 +96,9 @@ struct asker {
 	uint64_t	 session;
 	uint32_t	 req;
 	uint32_t	 uid;
-	uint32_t	 all;		/* as the session's */
+	uint32_t	 own;		/* its rights, when it asked */
+	uint32_t	 others;
+	char		 by[PLACE_MAX + 1]; /* the rule that let it */
 };
 
 /* Room at the broker for one operation. */
@@ -122,6 +126,10 @@ struct store {
 	struct msg_conf_rule	*newrules;
 	size_t			 nrules;
 	size_t			 nnewrules;
+	struct msg_conf_place	*places;	/* of the rules, from 1 */
+	struct msg_conf_place	*newplaces;
+	size_t			 nplaces;
+	size_t			 nnewplaces;
 	struct session_tree	 sessions;
 	u_int			 nsessions;
 	struct proto_proc	 procs[ROLE_MAX];
@@ -196,6 +204,12 @@ int		 request_space(const struct asker *);
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,
 		    uint64_t *);
+
+/* store_rights.c */
+int		 rights_set(struct rights *, const struct msg_session *);
+int		 rights_visible(const struct asker *, uint32_t);
+int		 rights_check(struct asker *, enum right,
+		    const struct sandbox *);
 
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,

@@ -145,7 +145,7 @@ static int
 broker_recv_import_failed(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_box_failed	*m = msg;
-	struct asker		 a = { f->session, f->req, 0, 0 };
+	struct asker		 a = { .session = f->session, .req = f->req };
 
 	(void)ch;
 	answer_error(&a, m->code, m->field, "%s", m->text);

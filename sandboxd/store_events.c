@@ -38,6 +38,7 @@ struct sub {
 	struct sandbox		*sb;		/* NULL: all that it may see */
 	uint64_t		 next;		/* its sequence, or the host's */
 	uint64_t		 credit;
+	int			 every;		/* sees what is others' too */
 	int			 follow;
 	int			 full;		/* a slice is used up */
 	int			 blocked;	/* the next one lacks credit */
@@ -85,8 +86,8 @@ sub_live(struct sub *s)
 {
 	struct audience	 key, *au;
 
-	key.of = s->sb != NULL ? OF_SANDBOX : s->a.all ? OF_ALL : OF_USER;
-	key.which = s->sb != NULL ? s->sb->r.n : s->a.all ? 0 : s->a.uid;
+	key.of = s->sb != NULL ? OF_SANDBOX : s->every ? OF_ALL : OF_USER;
+	key.which = s->sb != NULL ? s->sb->r.n : s->every ? 0 : s->a.uid;
 	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL) {
 		if ((au = calloc(1, sizeof(*au))) == NULL)
 			fatal("%s", __func__);
@@ -240,7 +241,7 @@ sub_one(void *arg, const struct record *r)
 		s->next = r->seq + 1;
 		return (0);
 	}
-	if (s->sb == NULL && !s->a.all &&
+	if (s->sb == NULL && !s->every &&
 	    (r->sbx == 0 || r->owner != s->a.uid)) {
 		s->next = r->seq + 1;
 		return (0);
@@ -403,6 +404,8 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	if (m->sandbox != NULL && m->sandbox[0] != '\0' &&
 	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
 		return (0);
+	if (rights_check(&a, RIGHT_EVENTS, sb) == -1)
+		return (0);
 	if ((se = session_find(a.session)) == NULL)
 		return (0);
 	/*
@@ -422,6 +425,8 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	s->sb = sb;
 	s->next = m->from == 0 ? 1 : m->from;
 	s->credit = m->credit == 0 ? STORE_CREDIT : m->credit;
+	/* Without a sandbox it is about the own ones, or everything. */
+	s->every = (a.others & 1U << RIGHT_EVENTS) != 0;
 	s->follow = m->follow;
 	TAILQ_INSERT_TAIL(&subs, s, all);
 	TAILQ_INSERT_TAIL(&se->subs, s, entry);
@@ -509,13 +514,9 @@ events_recv_verify(struct chan *ch, struct frame *f, void *msg)
 	struct asker	 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1)
+	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_ADMIN, NULL) == -1)
 		return (0);
-	if (a.uid != 0) {
-		answer_error(&a, CODE_PERMISSION_DENIED, NULL,
-		    "only root may do this");
-		return (0);
-	}
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	q->a = a;

@@ -309,6 +309,7 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
 	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL ||
+	    rights_check(&a, RIGHT_EXEC, sb) == -1 ||
 	    request_space(&a) == -1)
 		return (0);
 	/* Its container may be dead, and nobody could say so. */

@@ -13,13 +13,14 @@
 
 /* The exec's row, live or ended, to be cleared; -1: answered. */
 static int
-exec_find(const struct asker *a, const char *name, struct sandbox **sb,
+exec_find(struct asker *a, const char *name, struct sandbox **sb,
     struct exec **ex, struct exec_row *r)
 {
 	uint64_t	 k;
 
 	memset(r, 0, sizeof(*r));
-	if ((*sb = request_sandbox(a, name, &k)) == NULL)
+	if ((*sb = request_sandbox(a, name, &k)) == NULL ||
+	    rights_check(a, RIGHT_EXEC, *sb) == -1)
 		return (-1);
 	if ((*ex = model_exec(*sb, k)) != NULL) {
 		*r = (*ex)->r;
@@ -274,7 +275,7 @@ exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
 		ps_sandbox(&q, sb);
 	} else
 		RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
-			if ((a.all || a.uid == sb->r.owner) &&
+			if (rights_visible(&a, sb->r.owner) &&
 			    (q.all || sb->nexecs > 0))
 				ps_sandbox(&q, sb);
 	answer_end(&a);

@@ -39,7 +39,8 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 		}
 	}
 	a->uid = s->uid;
-	a->all = s->all;
+	a->own = s->rights.own;
+	a->others = s->rights.others;
 	if (spec_check(f->type, msg, &e) == -1) {
 		answer_error(a, e.code, e.field, "%s", e.text);
 		return (-1);
@@ -70,11 +71,11 @@ request_sandbox(const struct asker *a, const char *name, uint64_t *k)
 		return (NULL);
 	}
 	if (ref.owner != -1) {
-		if (a->all || ref.owner == (int64_t)a->uid)
+		if (rights_visible(a, ref.owner))
 			sb = model_id(&st.model, ref.owner, ref.id);
 	} else {
 		sb = model_id(&st.model, a->uid, ref.id);
-		if (sb == NULL && a->all)
+		if (sb == NULL && a->others != 0)
 			sb = model_any(&st.model, ref.id, &many);
 	}
 	if (many) {
@@ -90,15 +91,6 @@ request_sandbox(const struct asker *a, const char *name, uint64_t *k)
 	if (k != NULL)
 		*k = ref.number;
 	return (sb);
-}
-
-static int
-request_root(const struct asker *a)
-{
-	if (a->uid == 0)
-		return (0);
-	answer_error(a, CODE_PERMISSION_DENIED, NULL, "only root may do this");
-	return (-1);
 }
 
 /* Requests that came before anything was heard of the Engine. */
@@ -220,7 +212,7 @@ frontend_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	ok.payload = PROTO_MAX_PAYLOAD;
 	ok.inflight = CLIENT_INFLIGHT_MAX;
 	ok.uid = a.uid;
-	ok.all = a.all;
+	ok.all = a.others != 0;
 	answer(&a, PROTO_HELLO_OK, &ok);
 	answer_end(&a);
 	return (0);
@@ -259,7 +251,7 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	m.live_restore = st.engine.live_restore;
 	/* Counts of what the client may see. */
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
-		if (!a.all && a.uid != sb->r.owner)
+		if (!rights_visible(&a, sb->r.owner))
 			continue;
 		m.sandboxes += sb->r.state != SBX_DELETED;
 		m.ready += sb->r.state == SBX_READY;
@@ -543,6 +535,7 @@ frontend_recv_create(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_CREATE, NULL) == -1 ||
 	    request_park(frontend_recv_create, f, msg) ||
 	    request_engine(&a) == -1 || request_space(&a) == -1)
 		return (0);
@@ -612,7 +605,7 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 	find.r.n = m->after + 1;
 	for (sb = RB_NFIND(sbx_by_n, &st.model.by_n, &find); sb != NULL;
 	    sb = RB_NEXT(sbx_by_n, &st.model.by_n, sb)) {
-		if ((!a.all && a.uid != sb->r.owner) ||
+		if (!rights_visible(&a, sb->r.owner) ||
 		    !list_match(sb, m))
 			continue;
 		/* Others' words fill it: nobody may make it too much. */
@@ -738,7 +731,9 @@ frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
 	struct asker	 a;
 
 	if (request_begin(&a, f, m) == -1 || request_park(recv, f, m) ||
-	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
+	    (sb = request_sandbox(&a, m->id, NULL)) == NULL ||
+	    rights_check(&a, verb == VERB_DELETE ? RIGHT_DELETE : RIGHT_STOP,
+	    sb) == -1)
 		return (0);
 	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
 		return (0);
@@ -785,7 +780,8 @@ frontend_recv_image_import(struct chan *ch, struct frame *f, void *msg)
 	struct asker			 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 || request_root(&a) == -1 ||
+	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_IMAGES, NULL) == -1 ||
 	    request_park(frontend_recv_image_import, f, msg) ||
 	    request_engine(&a) == -1)
 		return (0);
@@ -802,7 +798,8 @@ frontend_recv_reload(struct chan *ch, struct frame *f, void *msg)
 	struct asker	 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == 0 && request_root(&a) == 0)
+	if (request_begin(&a, f, msg) == 0 &&
+	    rights_check(&a, RIGHT_ADMIN, NULL) == 0)
 		pipe_send(&st.parent, MSG_RELOAD, 0, a.session, a.req, -1,
 		    NULL);
 	return (0);

@@ -68,6 +68,9 @@ parent_recv_conf_begin(struct chan *ch, struct frame *f, void *msg)
 	free(st.newrules);
 	st.newrules = NULL;
 	st.nnewrules = 0;
+	free(st.newplaces);
+	st.newplaces = NULL;
+	st.nnewplaces = 0;
 	/* Takes over what it holds. */
 	memcpy(&st.newconf, msg, sizeof(st.newconf));
 	memset(msg, 0, sizeof(st.newconf));
@@ -90,8 +93,36 @@ parent_recv_conf_rule(struct chan *ch, struct frame *f, void *msg)
 }
 
 static int
+parent_recv_conf_place(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_conf_place	*places;
+
+	(void)ch;
+	(void)f;
+	if ((places = reallocarray(st.newplaces, st.nnewplaces + 1,
+	    sizeof(*places))) == NULL)
+		fatal("%s", __func__);
+	st.newplaces = places;
+	memcpy(&places[st.nnewplaces++], msg, sizeof(*places));
+	return (0);
+}
+
+static int
+parent_recv_session_rights(struct chan *ch, struct frame *f, void *msg)
+{
+	struct session	*s;
+
+	(void)ch;
+	if ((s = session_find(f->session)) == NULL)
+		return (-1);
+	return (rights_set(&s->newrights, msg));
+}
+
+static int
 parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 {
+	struct session	*s;
+
 	(void)f;
 	(void)msg;
 	msg_clear(&st.conf, msg_def(MSG_CONF_BEGIN));
@@ -102,6 +133,14 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	st.nrules = st.nnewrules;
 	st.newrules = NULL;
 	st.nnewrules = 0;
+	free(st.places);
+	st.places = st.newplaces;
+	st.nplaces = st.nnewplaces;
+	st.newplaces = NULL;
+	st.nnewplaces = 0;
+	/* Rules and what they come to change together. */
+	RB_FOREACH(s, session_tree, &st.sessions)
+		s->rights = s->newrights;
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
@@ -145,7 +184,11 @@ parent_recv_session_open(struct chan *ch, struct frame *f, void *msg)
 		fatal("%s", __func__);
 	s->number = f->session;
 	s->uid = m->uid;
-	s->all = m->all;
+	if (rights_set(&s->rights, m) == -1) {
+		free(s);
+		return (-1);
+	}
+	s->newrights = s->rights;
 	TAILQ_INIT(&s->pending);
 	TAILQ_INIT(&s->subs);
 	RB_INSERT(session_tree, &st.sessions, s);
@@ -211,7 +254,7 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_result	*m = msg;
 	struct session		*s;
-	struct asker		 a = { f->session, f->req, 0, 0 };
+	struct asker		 a = { .session = f->session, .req = f->req };
 	uint32_t		*uid;
 
 	(void)ch;
@@ -233,12 +276,14 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_PIPE, parent_recv_pipe },
 	{ MSG_CONF_BEGIN, parent_recv_conf_begin },
 	{ MSG_CONF_RULE, parent_recv_conf_rule },
+	{ MSG_CONF_PLACE, parent_recv_conf_place },
 	{ MSG_CONF_END, parent_recv_conf_end },
 	{ MSG_GO, parent_recv_go },
 	{ MSG_BEAT, pipe_beat },
 	{ MSG_SHUTDOWN, parent_recv_shutdown },
 	{ MSG_SESSION_OPEN, parent_recv_session_open },
 	{ MSG_SESSION_CLOSED, parent_recv_session_closed },
+	{ MSG_SESSION_RIGHTS, parent_recv_session_rights },
 	{ MSG_PROC, parent_recv_proc },
 	{ MSG_WORK_DONE, parent_recv_work_done },
 	{ MSG_RELOAD_DONE, parent_recv_reload_done },

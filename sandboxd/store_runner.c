@@ -199,7 +199,7 @@ runner_recv_error(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_result	*m = msg;
 	struct session		*s;
-	struct asker		 a = { f->session, f->req, 0, 0 };
+	struct asker		 a = { .session = f->session, .req = f->req };
 
 	(void)ch;
 	if (f->session == 0) {

@@ -128,6 +128,54 @@ limits_body()
  sandbox\n" "$D" -n -f a.conf
 }
 
+atf_test_case rules
+rules_head()
+{
+	atf_set descr "what the rules come to for a user, and how many there are"
+}
+rules_body()
+{
+	cat >a.conf <<-EOT
+		allow user 54321 all
+		deny delete any on own
+		allow admin group 54321
+	EOT
+	cat >want <<-EOT
+		RIGHT   ON      MAY  BY
+		create  -       yes  a.conf:1
+		exec    own     yes  a.conf:1
+		exec    others  yes  a.conf:1
+		files   own     yes  a.conf:1
+		files   others  yes  a.conf:1
+		stop    own     yes  a.conf:1
+		stop    others  yes  a.conf:1
+		delete  own     no   a.conf:2
+		delete  others  yes  a.conf:1
+		events  own     yes  a.conf:1
+		events  others  yes  a.conf:1
+		images  -       no   default
+		admin   -       yes  a.conf:3
+	EOT
+	atf_check -o file:want -e ignore "$D" -n -u 54321 -f a.conf
+	atf_check -o match:"^delete  own     no   a.conf:2$" \
+	    -o match:"^delete  others  no   default$" \
+	    -o match:"^exec    own     yes  default$" \
+	    -o match:"^admin   -       no   default$" \
+	    -e ignore "$D" -n -u nobody -f a.conf
+	atf_check -o match:"^admin   -       yes  root$" -o not-match:" no " \
+	    -e ignore "$D" -n -u root -f a.conf
+	atf_check -s exit:1 -e match:"user no such: no such user" \
+	    "$D" -n -u "no such" -f a.conf
+	atf_check -s exit:1 -e match:"usage:" "$D" -u root -f a.conf
+	for i in $(seq 256); do
+		echo "deny any"
+	done >b.conf
+	atf_check -e ignore "$D" -n -f b.conf
+	echo "deny any" >>b.conf
+	atf_check -s exit:1 -e inline:"b.conf:257: deny: too many rules\n" \
+	    "$D" -n -f b.conf
+}
+
 atf_test_case usage
 usage_head()
 {
@@ -174,5 +222,6 @@ atf_init_test_cases()
 	atf_add_test_case owner
 	atf_add_test_case uids
 	atf_add_test_case limits
+	atf_add_test_case rules
 	atf_add_test_case usage
 }

@@ -115,10 +115,10 @@ END
  (not_found)\n" ./user show nosuch
 	atf_check -s exit:66 -e inline:"sandboxctl: 0/box: no such sandbox\
  (not_found)\n" ./user delete 0/box
-	atf_check -s exit:77 -e match:"only root may do this" ./user reload
-	atf_check -s exit:77 -e match:"only root may do this" \
+	atf_check -s exit:77 -e match:"admin: not permitted" ./user reload
+	atf_check -s exit:77 -e match:"admin: not permitted" \
 	    ./user log verify
-	atf_check -s exit:77 -e match:"only root may do this" \
+	atf_check -s exit:77 -e match:"images: not permitted" \
 	    ./user image import x /dev/null
 	unchanged
 	atf_check "$CTL" delete box

@@ -96,6 +96,21 @@ words_body()
 | defaults { tmp 0 }                    | row.conf:1: invalid tmp: 0: too small
 | defaults { privileged yes }           | row.conf:1: syntax error at `privileged'
 | defaults { seccomp none }             | row.conf:1: syntax error at `seccomp'
+| allow nonsense                        | row.conf:1: syntax error at `nonsense'
+| allow exec bob                        | row.conf:1: syntax error at `bob'
+| allow user                            | row.conf:1: syntax error at the end of the line
+| allow user "no such"                  | row.conf:1: invalid user: no such: no such user
+| deny exec group "no such" on own      | row.conf:1: invalid group: no such: no such group
+| allow user -1                         | row.conf:1: invalid user: -1: no such user
+| allow user 4294967295                 | row.conf:1: invalid user: 4294967295: no such user
+| allow any on                          | row.conf:1: syntax error at the end of the line
+| allow any on some                     | row.conf:1: syntax error at `some'
+| allow any own                         | row.conf:1: syntax error at `own'
+| allow user root user root             | row.conf:1: syntax error at `user'
+| allow any exec                        | row.conf:1: syntax error at `exec'
+| allow exec, stop any                  | row.conf:1: syntax error at `,'
+| deny user root                        | row.conf:1: deny: root may everything
+| deny exec user 0 on all               | row.conf:1: deny: root may everything
 | limits { sandboxes 0 }                | row.conf:1: invalid sandboxes: 0: too small
 | limits { execs 99999999999 }          | row.conf:1: invalid execs: 99999999999: too large
 | limits { clients 5, 10 per user }     | clients: more per user than of all
@@ -111,7 +126,6 @@ words_body()
 | timeouts { create 5y }                | row.conf:1: invalid create: 5y: unknown unit
 | timeouts { create 1h30m }             | row.conf:1: invalid create: 1h30m:
 | retain { history -1d }                | row.conf:1: invalid history: -1d:
-| allow user root                       | row.conf:1: syntax error
 | allow user "no such user" all         | row.conf:1: invalid user: no such user: no such user
 | allow user 4294967295 all             | row.conf:1: invalid user: 4294967295:
 | allow group "no such" all             | row.conf:1: invalid group: no such: no such group

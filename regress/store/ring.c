@@ -93,6 +93,16 @@ ring_child(int fd, int *others, int n)
 	store_run(fd, ring.home);
 }
 
+/* With the rights in m, by default those of no rule. */
+void
+ring_session_as(uint64_t number, uint32_t type, struct msg_session *m)
+{
+	while (m->by.n < 2 * RIGHT_MAX)
+		ATF_REQUIRE(u64v_add(&m->by, 0) == 0);
+	ring_send(&ring.parent, type, 0, number, 0, m);
+	u64v_clear(&m->by);
+}
+
 void
 ring_session(uint64_t number, uint32_t uid)
 {
@@ -101,9 +111,10 @@ ring_session(uint64_t number, uint32_t uid)
 	memset(&m, 0, sizeof(m));
 	m.uid = uid;
 	m.gid = uid;
-	m.all = uid == 0;
+	m.own = uid == 0 ? RIGHTS_ALL : RIGHTS_SANDBOX;
+	m.others = uid == 0 ? RIGHTS_ALL : 0;
 	m.pid = 1;
-	ring_send(&ring.parent, MSG_SESSION_OPEN, 0, number, 0, &m);
+	ring_session_as(number, MSG_SESSION_OPEN, &m);
 }
 
 void

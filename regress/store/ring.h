@@ -58,6 +58,7 @@ void	 ring_engine(int up);
 void	 ring_kill(void);		/* kill -9 */
 void	 ring_stop(void);		/* politely, and everything goes */
 void	 ring_session(uint64_t, uint32_t);
+void	 ring_session_as(uint64_t, uint32_t, struct msg_session *);
 void	 ring_session_over(uint64_t);
 
 void	 ring_send(struct chan *, uint32_t, uint64_t, uint64_t, uint32_t,

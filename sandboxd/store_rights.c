@@ -1,0 +1,67 @@
+/*
+ * Who may do what, as the parent has resolved it for each session: here it
+ * is judged, whatever the frontend says.
+ */
+#include <sys/types.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "store.h"
+
+/* The rights of a session, from the message that opens or changes it. */
+int
+rights_set(struct rights *r, const struct msg_session *m)
+{
+	int	 i;
+
+	if (m->by.n != 2 * RIGHT_MAX)
+		return (-1);
+	r->own = m->own;
+	r->others = m->others & RIGHTS_OTHERS;
+	if (m->uid == 0)
+		r->others = m->others;
+	for (i = 0; i < RIGHT_MAX; i++) {
+		r->own_by[i] = m->by.v[i];
+		r->others_by[i] = m->by.v[RIGHT_MAX + i];
+	}
+	return (0);
+}
+
+/* Whoever has any right on the sandboxes of others sees that they exist. */
+int
+rights_visible(const struct asker *a, uint32_t owner)
+{
+	return (a->uid == owner || a->others != 0);
+}
+
+static const char *
+place(uint32_t n)
+{
+	if (n == 0 || n > st.nplaces)
+		return (NULL);
+	return (st.places[n - 1].place);
+}
+
+/*
+ * On a sandbox that is visible; NULL: the right is not about one.  Returns
+ * -1 if the request has been refused.  Who may has in a->by whose word it is.
+ */
+int
+rights_check(struct asker *a, enum right r, const struct sandbox *sb)
+{
+	const struct session	*s;
+	int			 own = sb == NULL || sb->r.owner == a->uid;
+	uint32_t		 n = 0;
+
+	if ((s = session_find(a->session)) != NULL)
+		n = own ? s->rights.own_by[r] : s->rights.others_by[r];
+	strlcpy(a->by, right_by(place(n), a->uid), sizeof(a->by));
+	if ((own ? a->own : a->others) & 1U << r)
+		return (0);
+	answer_error(a, CODE_PERMISSION_DENIED, NULL, "%s%s%s: not permitted "
+	    "(%s)", right_name(r), sb == NULL ? "" : " ",
+	    sb == NULL ? "" : sb->r.id, n == 0 ? "no rule allows it" : a->by);
+	return (-1);
+}
