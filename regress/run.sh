@@ -48,6 +48,8 @@ else
 	fault=obj-fault
 	variant=
 	obj=regress/obj
+	# The benchmark has no use for the fault points.
+	[ -z "${RUN:-}" ] || fault=
 fi
 
 die() {
@@ -197,7 +199,7 @@ copy() {
 	done
 }
 copy "$built" "$SBX_BIN"
-copy "$fault" "$SBX_FAULTBIN"
+[ -z "$fault" ] || copy "$fault" "$SBX_FAULTBIN"
 
 atfsh=$(command -v atf-sh)
 cp -R regress/lib "$scratch/tests/lib"
