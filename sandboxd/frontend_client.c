@@ -21,6 +21,7 @@
 #include "frontend.h"
 #include "log.h"
 #include "proc.h"
+#include "rights.h"
 
 #define FD_MESSAGE_LEAST	512	/* a socket's memory for one message */
 
@@ -162,7 +163,7 @@ client_process(struct client *c)
 static void
 client_read(struct client *c)
 {
-	int	 n;
+	int	 n, held;
 
 	if (c->broken) {
 		client_close(c, "its answers cannot be queued");
@@ -171,7 +172,12 @@ client_read(struct client *c)
 	/* First what is here: the buffer is not to grow while it waits. */
 	if (client_process(c) == -1 || client_bounded(c))
 		return;
-	if ((n = imsgbuf_read(&c->ibuf)) == 1)
+	rights_begin(c->fd);
+	n = imsgbuf_read(&c->ibuf);
+	held = rights_end();
+	if (held)
+		client_close(c, "attached what does not let go");
+	else if (n == 1)
 		(void)client_process(c);
 	else
 		client_close(c, n == 0 ? "hung up" : "read failed");
@@ -371,7 +377,7 @@ client_close(struct client *c, const char *why)
 	imsgbuf_clear(&c->ibuf);
 	/* The parent holds the socket too, and learns of the end by this. */
 	(void)shutdown(c->fd, SHUT_RDWR);
-	close(c->fd);
+	rights_close(c->fd);
 	RB_REMOVE(client_tree, &clients, c);
 	us->nclients--;
 	nclients--;

@@ -18,6 +18,7 @@
 #include "fault.h"
 #include "log.h"
 #include "proc.h"
+#include "rights.h"
 #include "runner.h"
 
 #define GUEST_FLAP_S	1		/* a connection that is short */
@@ -71,7 +72,7 @@ guest_close(struct guest *g)
 	event_del(&g->wev);
 	event_del(&g->flush);
 	evtimer_del(&g->deadline);
-	close(g->fd);
+	rights_close(g->fd);
 	u64v_clear(&g->unclaimed);
 	free(g->rest);
 	free(g->out);
@@ -470,7 +471,9 @@ guest_turn(struct guest *g, int fd)
 		memcpy(turn, g->rest, len);
 	if (!g->more) {
 		/* No control buffer: the kernel throws descriptors away. */
+		rights_begin(fd);
 		n = recv(fd, turn + len, RUNNER_TURN, MSG_DONTWAIT);
+		(void)rights_end();
 		if (n == -1 && (errno == EINTR || errno == EAGAIN ||
 		    errno == EWOULDBLOCK))
 			return;

@@ -21,6 +21,7 @@
 
 #include "fault.h"
 #include "log.h"
+#include "rights.h"
 #include "runner.h"
 
 #define LISTEN_BACKLOG	8
@@ -107,6 +108,7 @@ box_listen(struct box *box, char *why, size_t size)
 		snprintf(why, size, "socket: %s", strerror(errno));
 		return (-1);
 	}
+	rights_refuse(fd);
 	fault("runner.listen.before");
 	(void)unlink(tmp.sun_path);
 	if (bind(fd, (struct sockaddr *)&tmp, sizeof(tmp)) == -1 ||
@@ -133,7 +135,7 @@ box_unlisten(struct box *box)
 	if (box->lfd == -1)
 		return;
 	event_del(&box->lev);
-	close(box->lfd);
+	rights_close(box->lfd);
 	box->lfd = -1;
 	box_socket_name(box, GUEST_SOCKNAME, &sun);
 	if (unlink(sun.sun_path) == -1 && errno != ENOENT)
@@ -215,11 +217,11 @@ box_accept(int lfd, short event, void *arg)
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1 ||
 	    len != sizeof(cred) || cred.pid <= 0) {
-		close(fd);
+		rights_close(fd);
 		return;
 	}
 	if (box->pid != 0 && (uint32_t)cred.pid != box->pid) {
-		close(fd);
+		rights_close(fd);
 		box_stranger(box, cred.pid);
 		return;
 	}

@@ -27,6 +27,7 @@
 #include "imsg.h"
 #include "log.h"
 #include "parent.h"
+#include "rights.h"
 
 #define LISTEN_BACKLOG	128
 #define HUPS_MAX	64		/* told in one turn */
@@ -152,6 +153,7 @@ sessions_open(const struct config *conf)
 		return (-1);
 	}
 	/* Nobody gets in before owner and mode are what they should be. */
+	rights_refuse(fd);
 	old = umask(0777);
 	ret = bind(fd, (struct sockaddr *)&sun, sizeof(sun));
 	umask(old);
@@ -177,7 +179,7 @@ session_free(struct session *s)
 	}
 	/* The frontend's copy keeps it in the set if it is not taken out. */
 	(void)epoll_ctl(hups, EPOLL_CTL_DEL, s->fd, NULL);
-	close(s->fd);
+	rights_close(s->fd);
 	RB_REMOVE(sessions, &sessions, s);
 	nsessions--;
 	free(s);
@@ -257,7 +259,7 @@ refuse(int fd, enum code code, const char *text)
 		imsgbuf_clear(&buf);
 	}
 	msgpack_sbuffer_destroy(&sb);
-	close(fd);
+	rights_close(fd);
 }
 
 /* The kernel's list of the peer's groups, however long it is. */
@@ -456,7 +458,7 @@ on_accept(int fd, short event, void *arg)
 	}
 	if (getsockopt(c, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1) {
 		log_warn("SO_PEERCRED");
-		close(c);
+		rights_close(c);
 	} else if (!parent_running())
 		refuse(c, CODE_UNAVAILABLE, env.resting ? "its processes have "
 		    "died too often: the daemon rests for a while" :
@@ -468,7 +470,7 @@ on_accept(int fd, short event, void *arg)
 		refuse(c, CODE_LIMIT_EXCEEDED, "too many connections");
 	else if (peer_groups(c, &groups) == -1) {
 		log_warn("SO_PEERGROUPS");
-		close(c);
+		rights_close(c);
 	} else {
 		session_rights(cred.uid, cred.gid, &groups, &rights);
 		u64v_clear(&groups);
@@ -521,6 +523,6 @@ sessions_close(void)
 	    st.st_dev == listener_st.st_dev &&
 	    st.st_ino == listener_st.st_ino)
 		(void)unlink(env.conf->socket);
-	close(listener);
+	rights_close(listener);
 	listener = -1;
 }

@@ -1,0 +1,216 @@
+/* FUSE by hand: as much of it as an open(2) needs, and silence after. */
+
+#include <sys/types.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include <linux/fuse.h>
+
+#include <atf-c.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fusefs.h"
+
+#define FILE_NODE	2
+
+static pid_t	 pids[8][2];		/* client and server of each */
+static size_t	 npids;
+
+static void
+attr(struct fuse_attr *a, uint64_t node)
+{
+	memset(a, 0, sizeof(*a));
+	a->ino = node;
+	a->nlink = 1;
+	a->mode = node == FILE_NODE ? S_IFREG | 0666 : S_IFDIR | 0755;
+	a->size = node == FILE_NODE ? 4096 : 0;
+	a->blksize = 4096;
+}
+
+static void
+reply(int fd, uint64_t unique, int error, const void *data, size_t len)
+{
+	struct fuse_out_header	 h;
+	struct iovec		 iov[2];
+
+	memset(&h, 0, sizeof(h));
+	h.unique = unique;
+	h.error = -error;
+	h.len = sizeof(h) + len;
+	iov[0].iov_base = &h;
+	iov[0].iov_len = sizeof(h);
+	iov[1].iov_base = (void *)(uintptr_t)data;
+	iov[1].iov_len = len;
+	if (writev(fd, iov, 2) == -1)
+		_exit(1);
+}
+
+/* What is another client's would keep that one's connection open. */
+static void
+keep_only(int a, int b)
+{
+	int	 fd;
+
+	for (fd = STDERR_FILENO + 1; fd < 1024; fd++)
+		if (fd != a && fd != b)
+			close(fd);
+}
+
+/* Returns when the file is open. */
+static void
+serve_open(int fd)
+{
+	static uint64_t		 buf[(FUSE_MIN_READ_BUFFER + 65536) / 8];
+	struct fuse_in_header	*h = (struct fuse_in_header *)buf;
+	union {
+		struct fuse_init_out	 init;
+		struct fuse_entry_out	 entry;
+		struct fuse_attr_out	 attr;
+		struct fuse_open_out	 open;
+	} out;
+
+	for (;;) {
+		if (read(fd, buf, sizeof(buf)) < (ssize_t)sizeof(*h))
+			_exit(1);
+		memset(&out, 0, sizeof(out));
+		switch (h->opcode) {
+		case FUSE_INIT:
+			out.init.major = FUSE_KERNEL_VERSION;
+			out.init.minor = 31;
+			out.init.max_write = 4096;
+			reply(fd, h->unique, 0, &out.init, sizeof(out.init));
+			break;
+		case FUSE_LOOKUP:
+			out.entry.nodeid = FILE_NODE;
+			attr(&out.entry.attr, FILE_NODE);
+			reply(fd, h->unique, 0, &out.entry,
+			    sizeof(out.entry));
+			break;
+		case FUSE_GETATTR:
+			attr(&out.attr.attr, h->nodeid);
+			reply(fd, h->unique, 0, &out.attr, sizeof(out.attr));
+			break;
+		case FUSE_OPEN:
+			out.open.open_flags = FOPEN_DIRECT_IO;
+			reply(fd, h->unique, 0, &out.open, sizeof(out.open));
+			return;
+		default:
+			reply(fd, h->unique, ENOSYS, NULL, 0);
+			break;
+		}
+	}
+}
+
+/* Mounts it where nobody else sees it; the open file, or -1. */
+static int
+mount_open(pid_t *server)
+{
+	char	 opts[128];
+	int	 fd, file;
+
+	if (unshare(CLONE_NEWNS) == -1 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
+	    (fd = open("/dev/fuse", O_RDWR | O_CLOEXEC)) == -1)
+		return (-1);
+	snprintf(opts, sizeof(opts),
+	    "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
+	if (mount("test", "/tmp", "fuse", MS_NOSUID | MS_NODEV, opts) == -1) {
+		close(fd);
+		return (-1);
+	}
+	if ((*server = fork()) == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		keep_only(fd, fd);
+		serve_open(fd);
+		for (;;)
+			pause();
+	}
+	close(fd);
+	if (*server == -1 || (file = open("/tmp/f", O_RDWR)) == -1)
+		return (-1);
+	return (file);
+}
+
+pid_t
+fusefs_send(int sock, const void *data, size_t len)
+{
+	union {
+		struct cmsghdr	 hdr;
+		char		 buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+	pid_t		 pid, server = -1;
+	int		 p[2], file;
+
+	ATF_REQUIRE(npids < sizeof(pids) / sizeof(pids[0]));
+	ATF_REQUIRE(pipe2(p, O_CLOEXEC) == 0);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		keep_only(sock, p[1]);
+		if ((file = mount_open(&server)) == -1) {
+			fprintf(stderr, "no FUSE: %s\n", strerror(errno));
+			if (server > 0)
+				kill(server, SIGKILL);
+			_exit(1);
+		}
+		memset(&mh, 0, sizeof(mh));
+		memset(&control, 0, sizeof(control));
+		iov.iov_base = (void *)(uintptr_t)data;
+		iov.iov_len = len;
+		mh.msg_iov = &iov;
+		mh.msg_iovlen = 1;
+		mh.msg_control = &control;
+		mh.msg_controllen = sizeof(control.buf);
+		control.hdr.cmsg_level = SOL_SOCKET;
+		control.hdr.cmsg_type = SCM_RIGHTS;
+		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.hdr), &file, sizeof(file));
+		if (sendmsg(sock, &mh, MSG_NOSIGNAL) != (ssize_t)len)
+			_exit(1);
+		close(sock);
+		if (write(p[1], &server, sizeof(server)) !=
+		    sizeof(server))
+			_exit(1);
+		close(p[1]);
+		close(file);
+		for (;;)
+			pause();
+	}
+	close(p[1]);
+	if (read(p[0], &server, sizeof(server)) != sizeof(server)) {
+		close(p[0]);
+		ATF_REQUIRE(waitpid(pid, NULL, 0) == pid);
+		return (0);
+	}
+	close(p[0]);
+	pids[npids][0] = pid;
+	pids[npids++][1] = server;
+	return (pid);
+}
+
+void
+fusefs_end(void)
+{
+	while (npids > 0) {
+		npids--;
+		/* The server first: the other one cannot end before. */
+		kill(pids[npids][1], SIGKILL);
+		kill(pids[npids][0], SIGKILL);
+		ATF_REQUIRE(waitpid(pids[npids][0], NULL, 0) ==
+		    pids[npids][0]);
+	}
+}
