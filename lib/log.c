@@ -50,13 +50,19 @@ log_sethook(void (*n_hook)(int, const char *))
 	hook = n_hook;
 }
 
-/* A stranger's bytes may be in a line: nothing unprintable passes. */
-static void
+/*
+ * A stranger's bytes may be in a line: nothing unprintable passes, nor U+0080
+ * to U+009F, which terminals that know UTF-8 do as they say.
+ */
+void
 log_clean(char *s)
 {
 	for (; *s != '\0'; s++)
 		if ((unsigned char)*s < ' ' || (unsigned char)*s == 0x7f)
 			*s = '?';
+		else if ((unsigned char)*s == 0xc2 &&
+		    (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0)
+			*s = s[1] = '?';
 }
 
 void

@@ -13,7 +13,9 @@ void	log_setverbose(int);
 int	log_getverbose(void);
 /* From now on each line goes to the hook instead; NULL undoes it. */
 void	log_sethook(void (*)(int priority, const char *line));
-/* Writes a line as it is, under the name of another process. */
+/* What would steer a terminal becomes question marks. */
+void	log_clean(char *);
+/* Writes a line, under the name of another process. */
 void	log_line(int priority, const char *proc, const char *line);
 
 void	log_warn(const char *, ...) __attribute__((__format__(printf, 1, 2)));

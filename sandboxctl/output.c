@@ -51,6 +51,10 @@ text_char(const unsigned char *p)
 	/* U+0080 to U+009F steer terminals too. */
 	if (*p == 0xc2 && p[1] < 0xa0)
 		return (0);
+	/* U+202A to U+202E and U+2066 to U+2069 turn what follows around. */
+	if (*p == 0xe2 && ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+	    (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)))
+		return (0);
 	return (n);
 }
 

@@ -165,11 +165,28 @@ json_of(const struct msg_def *def, const void *msg)
 	return (o);
 }
 
+/*
+ * JSON leaves DEL and U+0080 to U+009F as they are, but a terminal does what
+ * they say: they are written as the numbers that a string may have instead.
+ */
 static void
 json_line(FILE *f, json_t *o)
 {
-	if (json_dumpf(o, f, JSON_COMPACT) == 0)
-		fputc('\n', f);
+	const unsigned char	*p;
+	char			*text;
+
+	if ((text = json_dumps(o, JSON_COMPACT)) == NULL)
+		json_no_memory();
+	for (p = (const unsigned char *)text; *p != '\0'; p++) {
+		if (*p == 0x7f)
+			fprintf(f, "\\u007F");
+		else if (*p == 0xc2 && p[1] < 0xa0)
+			fprintf(f, "\\u%04X", *++p);
+		else
+			fputc(*p, f);
+	}
+	fputc('\n', f);
+	free(text);
 	json_decref(o);
 }
 

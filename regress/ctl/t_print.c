@@ -284,18 +284,24 @@ ATF_TC_BODY(errors, tc)
 	out_error(f, "invalid_argument", "memory", "too small: 1");
 	out_error(f, "invalid_argument", "memory", "memory is too small: 1");
 	out_error(f, "internal", "", "\001\302\205\177");
+	out_error(f, "internal", "", "\342\200\256x\342\201\246\342\200\246");
 	check(f,
 	    "sandboxctl: no such sandbox: web (not_found)\n"
 	    "sandboxctl: memory: too small: 1 (invalid_argument)\n"
 	    "sandboxctl: memory is too small: 1 (invalid_argument)\n"
-	    "sandboxctl: \\001\\302\\205\\177 (internal)\n");
+	    "sandboxctl: \\001\\302\\205\\177 (internal)\n"
+	    "sandboxctl: \\342\\200\\256x\\342\\201\\246"
+	    "\342\200\246 (internal)\n");
 	f = begin();
 	json_error(f, "not_found", "", "no \"such\"");
 	json_error(f, "invalid_argument", "memory", "bad");
+	json_error(f, "internal", "", "\033\302\205\177\303\244");
 	check(f,
 	    "{\"error\":{\"code\":\"not_found\",\"text\":\"no \\\"such\\\"\"}}"
 	    "\n{\"error\":{\"code\":\"invalid_argument\",\"text\":\"bad\","
-	    "\"field\":\"memory\"}}\n");
+	    "\"field\":\"memory\"}}\n"
+	    "{\"error\":{\"code\":\"internal\",\"text\":"
+	    "\"\\u001B\\u0085\\u007F\303\244\"}}\n");
 }
 
 ATF_TP_ADD_TCS(tp)
