@@ -402,8 +402,8 @@ connect_path(struct sandbox *sb)
 		    "the path of the socket is empty"));
 	if (strlen(sb->path) >= sizeof(sun.sun_path))
 		return (sandbox_lost(sb, CODE_INVALID_ARGUMENT,
-		    "%s: the path of a socket has at most %zu bytes",
-		    sb->path, sizeof(sun.sun_path) - 1));
+		    "the path of a socket has at most %zu bytes: %s",
+		    sizeof(sun.sun_path) - 1, sb->path));
 	memcpy(sun.sun_path, sb->path, strlen(sb->path));
 	if ((sb->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
 		return (sandbox_lost(sb, CODE_UNAVAILABLE, "socket: %s",

@@ -140,12 +140,12 @@ attached_wake(void *arg, struct sandbox *conn,
 static int
 exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
 {
-	const char	*nodir = gp_cause_text(GP_NS_NODIR);
 	const char	*what = info->id;
 	char		 text[TEXT_MAX + 260];
 	int		 dir;
 
-	dir = nodir != NULL && strstr(info->cause, nodir) != NULL;
+	dir = strstr(info->cause, gp_cause_text(GP_NS_NODIR)) != NULL ||
+	    strstr(info->cause, gp_cause_text(GP_NS_DIRACCES)) != NULL;
 	if (dir && ctl->dir != NULL)
 		what = ctl->dir;
 	else if (info->argv.n > 0)

@@ -231,10 +231,13 @@ delete_answer(struct ctl *ctl, struct strv *refs, struct deletion *d,
 	if (a->type == PROTO_SANDBOX && ctl->json)
 		json_proto(stdout, PROTO_SANDBOX, &a->u.sandbox);
 	if (a->type == PROTO_ERROR) {
-		/* Of several it must be told which. */
-		snprintf(text, sizeof(text), "%.*s%s%s", REF_MAX,
-		    refs->n > 1 ? refs->v[i] : "", refs->n > 1 ? ": " : "",
-		    a->u.error.text);
+		/* Of several it must be told which, where it is not. */
+		if (refs->n > 1 && strncmp(a->u.error.text, refs->v[i],
+		    strlen(refs->v[i])) != 0)
+			snprintf(text, sizeof(text), "%.*s: %s", REF_MAX,
+			    refs->v[i], a->u.error.text);
+		else
+			strlcpy(text, a->u.error.text, sizeof(text));
 		ctl_error_code(ctl, code_number(a->u.error.code),
 		    a->u.error.field, text);
 	}

@@ -306,6 +306,45 @@ parse_stream(const char *str, int *stream)
 	return (0);
 }
 
+/* Where these change, what option_must() says does. */
+_Static_assert(SBX_MCPUS_MIN == 10 && SBX_MCPUS_MAX == 1024000 &&
+    SBX_MEMORY_MIN == 6 << 20 && SBX_MEMORY_MAX == 1ULL << 50 &&
+    SBX_PIDS_MIN == 4 && SBX_PIDS_MAX == 4194304 &&
+    EXEC_TIMEOUT_MAX == 2592000000ULL, "limits of options");
+
+/* What the value of an option must be; here only its form is checked. */
+static const char *
+option_must(const struct ctl *ctl, int ch)
+{
+	static const struct {
+		char		 letter;
+		const char	*must;
+	} t[] = {
+		{ 'c', "0.01 to 1024, with at most three decimals" },
+		{ 'e', "name=value" },
+		{ 'I', "the name of an image" },
+		{ 'i', "the name of a sandbox" },
+		{ 'l', "name=value" },
+		{ 'm', "6M to 1024T, in bytes or with K, M, G or T" },
+		{ 'n', "the number of an event" },
+		{ 'o', "stdout or stderr" },
+		{ 'p', "a number from 4 to 4194304" },
+		{ 'S', "a state of a sandbox" },
+		{ 's', "a number from 1 to 64, or the name of a signal" },
+		{ 't', "0.001 to 2592000, with at most three decimals" },
+		{ 'u', "root or a number" },
+		{ 'w', "an absolute path" },
+	};
+	size_t	 i;
+
+	if (ch == 'l' && ctl->cmd->flags & CMD_KEYS)
+		return ("name or name=value");
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		if (t[i].letter == ch)
+			return (t[i].must);
+	return ("something");
+}
+
 /* A letter means the same in every command that has it. */
 static int
 parse_option(struct ctl *ctl, int ch, const char *arg)
@@ -397,9 +436,14 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 		}
 		if ((ret = parse_option(ctl, ch, optarg)) == 0)
 			continue;
-		snprintf(err, errlen, ret == PARSE_TWICE ?
-		    "name given twice: -%c %.64s" :
-		    "invalid argument of -%c: %.64s", ch, optarg);
+		if (ret == PARSE_TWICE)
+			snprintf(err, errlen, "name given twice: -%c %.64s",
+			    ch, optarg);
+		else
+			snprintf(err, errlen, "invalid argument of -%c: "
+			    "%.64s%s: must be %s", ch, *optarg == '\0' ?
+			    "empty" : optarg, strlen(optarg) > 64 ? "..." :
+			    "", option_must(ctl, ch));
 		return (-1);
 	}
 	ctl->argc = argc + 1 - optind;

@@ -90,6 +90,7 @@ ctl_errno(struct ctl *ctl, const char *what)
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(save));
 	return (ctl_error_code(ctl, save == ENOENT ? CODE_NOT_FOUND :
 	    save == EACCES || save == EPERM ? CODE_PERMISSION_DENIED :
+	    save == ENOSPC || save == EDQUOT ? CODE_NO_SPACE :
 	    CODE_INTERNAL, "", text));
 }
 
@@ -139,7 +140,8 @@ parse_globals(struct ctl *ctl, int argc, char **argv)
 			if (ctl->socket != NULL)
 				usage_error(ctl, "option given twice: -s");
 			if (*optarg == '\0')
-				usage_error(ctl, "invalid argument of -s: ");
+				usage_error(ctl, "invalid argument of -s: "
+				    "empty: must be the path of a socket");
 			ctl->socket = optarg;
 			break;
 		case ':':
