@@ -211,8 +211,8 @@ spec_valid_label_key(const char *s)
 }
 
 /* Well-formed UTF-8, shortest forms only, no surrogates. */
-static int
-valid_utf8(const char *str)
+int
+spec_valid_utf8(const char *str)
 {
 	const unsigned char	*s = (const unsigned char *)str;
 	uint32_t		 c, min;
@@ -261,7 +261,7 @@ int
 spec_valid_label_value(const char *s)
 {
 	return (strlen(s) <= SBX_LABEL_VALUE_MAX && !has_control(s) &&
-	    valid_utf8(s));
+	    spec_valid_utf8(s));
 }
 
 int
@@ -473,7 +473,7 @@ check_create(const void *msg, struct spec_error *e)
 	if (*c->id != '\0' && !spec_valid_id(c->id))
 		return (invalid(e, "id", c->id, "must be 1 to 64 letters, "
 		    "digits, dashes and underscores, a letter or digit first"));
-	if (has_control(c->key) || !valid_utf8(c->key))
+	if (has_control(c->key) || !spec_valid_utf8(c->key))
 		return (invalid(e, "key", c->key,
 		    "must be printable characters"));
 	if (*c->image != '\0' && !spec_valid_image(c->image))
@@ -485,10 +485,10 @@ check_create(const void *msg, struct spec_error *e)
 		return (-1);
 	/* These travel to the Engine, which takes UTF-8 alone. */
 	for (i = 0; i < c->env.n; i++)
-		if (!valid_utf8(c->env.v[i].v))
+		if (!spec_valid_utf8(c->env.v[i].v))
 			return (invalid(e, "env", c->env.v[i].k,
 			    "the value is not UTF-8"));
-	if (*dir != '\0' && (!spec_valid_dir(dir) || !valid_utf8(dir)))
+	if (*dir != '\0' && (!spec_valid_dir(dir) || !spec_valid_utf8(dir)))
 		return (invalid(e, "workdir", dir, "must be an absolute path "
 		    "of at most 4095 bytes without \"..\""));
 	if (check_range(c->memory, SBX_MEMORY_MIN, SBX_MEMORY_MAX, "memory",

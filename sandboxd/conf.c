@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "conf.h"
+#include "log.h"
 
 #define KIB	(1024ULL)
 #define MIB	(1024ULL * KIB)
@@ -118,6 +119,11 @@ conf_error(struct conf_errors *e, const char *file, int line,
 		snprintf(buf, sizeof(buf), "%s:%d: %s\n", file, line, text);
 	else
 		snprintf(buf, sizeof(buf), "%s: %s\n", file, text);
+	/* It is for terminals, and repeats what stood in the file. */
+	if ((len = strlen(buf)) > 0)
+		buf[len - 1] = '\0';
+	log_clean(buf);
+	strlcat(buf, "\n", sizeof(buf));
 	e->count++;
 	len = strlen(buf);
 	if (e->len + len < sizeof(e->text)) {
@@ -193,81 +199,112 @@ conf_add_rule(struct config *conf, const struct right_rule *from)
 	return (0);
 }
 
-/* Digits and at most one letter of `units`, each `step[i]` of the number. */
+/* A kind of number: letters that may follow it, and what each is worth. */
+struct scale {
+	const char	*units;
+	uint64_t	 steps[8];
+};
+
+/* Out of its range, and the bound in the largest unit that it is whole in. */
 static const char *
-get_scaled(const char *s, const char *units, const uint64_t *steps,
+get_bound(const struct scale *sc, int small, uint64_t bound)
+{
+	static char	 buf[64];
+	const char	*unit = "";
+	size_t		 i, len = strlen(sc->units);
+	uint64_t	 n = bound;
+
+	for (i = 0; i < len; i++)
+		if (bound >= sc->steps[i] && bound % sc->steps[i] == 0) {
+			unit = &sc->units[i];
+			n = bound / sc->steps[i];
+		}
+	snprintf(buf, sizeof(buf), "%s is %llu%.1s", small ?
+	    "too small: the least" : "too large: the most",
+	    (unsigned long long)n, unit);
+	return (buf);
+}
+
+/* Digits, since strtonum(3) takes signs and blanks too, and a unit. */
+static const char *
+get_scaled(const char *s, const struct scale *sc, uint64_t min, uint64_t max,
     uint64_t *out)
 {
 	const char	*u;
-	uint64_t	 n = 0;
+	uint64_t	 n = 0, step = 1;
+	int		 over = 0;
 
 	if (!isdigit((unsigned char)*s))
 		return ("not a number");
 	for (; isdigit((unsigned char)*s); s++) {
 		if (n > (UINT64_MAX - 9) / 10)
-			return ("too large");
+			over = 1;
 		n = n * 10 + (uint64_t)(*s - '0');
 	}
 	if (*s != '\0') {
-		if ((u = strchr(units, *s)) == NULL || s[1] != '\0')
+		if (*sc->units == '\0')
+			return ("not a number");
+		if ((u = strchr(sc->units, *s)) == NULL || s[1] != '\0')
 			return ("unknown unit");
-		if (n > UINT64_MAX / steps[u - units])
-			return ("too large");
-		n *= steps[u - units];
+		step = sc->steps[u - sc->units];
 	}
-	*out = n;
+	if (over || n > max / step)
+		return (get_bound(sc, 0, max));
+	if (n * step < min)
+		return (get_bound(sc, 1, min));
+	*out = n * step;
 	return (NULL);
+}
+
+const char *
+conf_get_count(const char *s, uint32_t min, uint32_t max, uint32_t *out)
+{
+	static const struct scale	 plain = { "", { 0 } };
+	const char			*why;
+	uint64_t			 n;
+
+	if ((why = get_scaled(s, &plain, min, max, &n)) == NULL)
+		*out = (uint32_t)n;
+	return (why);
 }
 
 const char *
 conf_get_size(const char *s, uint64_t min, uint64_t max, uint64_t *out)
 {
-	static const uint64_t	 steps[] = {
+	static const struct scale	 sizes = { "kKmMgGtT", {
 		KIB, KIB, MIB, MIB, GIB, GIB, 1024 * GIB, 1024 * GIB
-	};
-	const char		*why;
-	uint64_t		 n;
+	} };
 
-	if ((why = get_scaled(s, "kKmMgGtT", steps, &n)) != NULL)
-		return (why);
-	if (n < min)
-		return ("too small");
-	if (n > max)
-		return ("too large");
-	*out = n;
-	return (NULL);
+	return (get_scaled(s, &sizes, min, max, out));
 }
 
 const char *
 conf_get_time(const char *s, uint32_t min, uint32_t max, uint32_t *out)
 {
-	static const uint64_t	 steps[] = { 1, 60, 60 * 60, DAY, 7 * DAY };
-	const char		*why;
-	uint64_t		 n;
+	static const struct scale	 times = { "smhdw", {
+		1, 60, 60 * 60, DAY, 7 * DAY
+	} };
+	const char			*why;
+	uint64_t			 n;
 
-	if ((why = get_scaled(s, "smhdw", steps, &n)) != NULL)
-		return (why);
-	if (n < min)
-		return ("too small");
-	if (n > max)
-		return ("too large");
-	*out = (uint32_t)n;
-	return (NULL);
+	if ((why = get_scaled(s, &times, min, max, &n)) == NULL)
+		*out = (uint32_t)n;
+	return (why);
 }
 
 /* A decimal number of processors, in thousandths. */
 const char *
 conf_get_cpus(const char *s, uint32_t *out)
 {
+	static char	 buf[64];
 	uint32_t	 n = 0, place = 100;
 
 	if (!isdigit((unsigned char)*s))
 		return ("not a number");
-	for (; isdigit((unsigned char)*s); s++) {
-		if (n > SBX_MCPUS_MAX / 1000)
-			return ("too large");
-		n = n * 10 + (uint32_t)(*s - '0');
-	}
+	for (; isdigit((unsigned char)*s); s++)
+		/* What is too large stays so. */
+		if (n <= SBX_MCPUS_MAX / 1000)
+			n = n * 10 + (uint32_t)(*s - '0');
 	n *= 1000;
 	if (*s == '.') {
 		if (!isdigit((unsigned char)*++s))
@@ -282,10 +319,13 @@ conf_get_cpus(const char *s, uint32_t *out)
 	if (*s != '\0')
 		return ("not a number");
 	/* The kernel's least quota is one millisecond in a hundred. */
-	if (n < SBX_MCPUS_MIN)
-		return ("too small");
-	if (n > SBX_MCPUS_MAX)
-		return ("too large");
+	if (n < SBX_MCPUS_MIN || n > SBX_MCPUS_MAX) {
+		snprintf(buf, sizeof(buf), n < SBX_MCPUS_MIN ?
+		    "too small: the least is 0.%03u" :
+		    "too large: the most is %u", n < SBX_MCPUS_MIN ?
+		    SBX_MCPUS_MIN : SBX_MCPUS_MAX / 1000);
+		return (buf);
+	}
 	*out = n;
 	return (NULL);
 }
@@ -294,6 +334,7 @@ conf_get_cpus(const char *s, uint32_t *out)
 const char *
 conf_get_path(const char *s, char *out, size_t len)
 {
+	static char	 buf[64];
 	const char	*p;
 	size_t		 n;
 
@@ -310,8 +351,11 @@ conf_get_path(const char *s, char *out, size_t len)
 		    (n == 2 && p[1] == '.' && p[2] == '.'))
 			return ("contains an empty or dotted name");
 	}
-	if (strlcpy(out, s, len) >= len)
-		return ("too long");
+	if (strlcpy(out, s, len) >= len) {
+		snprintf(buf, sizeof(buf), "too long: the limit is %zu",
+		    len - 1);
+		return (buf);
+	}
 	n = strlen(out);
 	if (n > 1 && out[n - 1] == '/')
 		out[n - 1] = '\0';
@@ -322,17 +366,13 @@ const char *
 conf_get_user(const char *name, uint32_t *id)
 {
 	const struct passwd	*pw;
-	const char		*why;
-	long long		 n;
 
 	if ((pw = getpwnam(name)) != NULL) {
 		*id = pw->pw_uid;
 		return (NULL);
 	}
-	n = strtonum(name, 0, UINT32_MAX - 1, &why);
-	if (why != NULL)
+	if (conf_get_count(name, 0, UINT32_MAX - 1, id) != NULL)
 		return ("no such user");
-	*id = (uint32_t)n;
 	return (NULL);
 }
 
@@ -340,17 +380,13 @@ const char *
 conf_get_group(const char *name, uint32_t *id)
 {
 	const struct group	*gr;
-	const char		*why;
-	long long		 n;
 
 	if ((gr = getgrnam(name)) != NULL) {
 		*id = gr->gr_gid;
 		return (NULL);
 	}
-	n = strtonum(name, 0, UINT32_MAX - 1, &why);
-	if (why != NULL)
+	if (conf_get_count(name, 0, UINT32_MAX - 1, id) != NULL)
 		return ("no such group");
-	*id = (uint32_t)n;
 	return (NULL);
 }
 

@@ -128,6 +128,7 @@ int		 conf_add_image(struct config *, const char *, int);
 uint32_t	 conf_add_place(struct config *, const char *, int);
 int		 conf_add_rule(struct config *, const struct right_rule *);
 const char	*conf_place(const struct config *, uint32_t);
+const char	*conf_get_count(const char *, uint32_t, uint32_t, uint32_t *);
 const char	*conf_get_size(const char *, uint64_t, uint64_t, uint64_t *);
 const char	*conf_get_time(const char *, uint32_t, uint32_t, uint32_t *);
 const char	*conf_get_cpus(const char *, uint32_t *);

@@ -53,6 +53,7 @@ struct token {
 };
 
 #define YYSTYPE struct token
+#define SHOWN	"%.64s%s"	/* a text as an error repeats it, and its rest */
 
 static struct config		*conf;
 static struct conf_errors	*errors;
@@ -98,6 +99,7 @@ static void	 set_cpus(enum setting, uint32_t *, const struct token *);
 static void	 set_image(enum setting, char *, size_t, const struct token *);
 static void	 set_path(enum setting, char *, size_t, const char *,
 		    const struct token *);
+static void	 set_state(const struct token *);
 static void	 set_socket(const struct token *);
 static void	 set_group(char *, size_t, gid_t *, const struct token *);
 static void	 set_engine(const struct token *);
@@ -111,6 +113,7 @@ static void	 add_image(const struct token *, int);
 static void	 set_who(struct rule_who *, enum who, const struct token *);
 static void	 add_rule(int, const struct token *, int, int);
 static void	 macro_define(const struct token *, const struct token *);
+static const char *macro_find(const char *);
 static void	 source_open(const struct token *);
 
 %}
@@ -132,10 +135,7 @@ grammar		: /* empty */
 		;
 
 statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
-		| STATE STRING {
-			set_path(S_STATE, conf->state, sizeof(conf->state),
-			    "state", &$2);
-		}
+		| STATE STRING			{ set_state(&$2); }
 		| SOCKET STRING			{ set_socket(&$2); }
 		| SOCKET STRING GROUP STRING {
 			set_socket(&$2);
@@ -431,6 +431,13 @@ static const struct {
 	{ "user",	USER },
 };
 
+/* What is left out must not be what the error is about. */
+static const char *
+shown_rest(const char *s)
+{
+	return (strlen(s) > 64 ? "..." : "");
+}
+
 static const char *
 source_name(void)
 {
@@ -460,13 +467,25 @@ yyerror(const char *text)
 	else if (*last == '\n')
 		error_at(last_line, "%s at the end of the line", text);
 	else
-		error_at(last_line, "%s at `%s'", text, last);
+		error_at(last_line, "%s at `" SHOWN "'", text, last,
+		    shown_rest(last));
 }
 
 static void
 value_error(const struct token *t, const char *what, const char *why)
 {
-	error_at(t->line, "invalid %s: %s: %s", what, t->string, why);
+	error_at(t->line, "invalid %s: " SHOWN ": %s", what, t->string,
+	    shown_rest(t->string), why);
+}
+
+/* For a buffer of so many bytes. */
+static const char *
+too_long(size_t size)
+{
+	static char	 buf[64];
+
+	snprintf(buf, sizeof(buf), "too long: the limit is %zu", size - 1);
+	return (buf);
 }
 
 static int
@@ -514,15 +533,11 @@ set_count(enum setting s, uint32_t *to, const char *what,
     const struct token *t, uint32_t min, uint32_t max)
 {
 	const char	*why;
-	long long	 n;
 
 	if (!once(s, t->line))
 		return;
-	n = strtonum(t->string, min, max, &why);
-	if (why != NULL)
+	if ((why = conf_get_count(t->string, min, max, to)) != NULL)
 		value_error(t, what, why);
-	else
-		*to = (uint32_t)n;
 }
 
 static void
@@ -554,7 +569,7 @@ set_image(enum setting s, char *to, size_t len, const struct token *t)
 	if (!once(s, t->line))
 		return;
 	if (strlcpy(to, t->string, len) >= len)
-		value_error(t, "image", "too long");
+		value_error(t, "image", too_long(len));
 	else if (!spec_valid_image(to))
 		value_error(t, "image", "not [host/]name[:tag]");
 }
@@ -571,6 +586,17 @@ set_path(enum setting s, char *to, size_t len, const char *what,
 		value_error(t, what, why);
 }
 
+/* What the Engine is told of paths below it is JSON. */
+static void
+set_state(const struct token *t)
+{
+	if (!spec_valid_utf8(t->string) && once(S_STATE, t->line))
+		value_error(t, "state", "not UTF-8");
+	else
+		set_path(S_STATE, conf->state, sizeof(conf->state), "state",
+		    t);
+}
+
 /* A path that must fit into a socket's address. */
 static void
 set_socket(const struct token *t)
@@ -579,7 +605,7 @@ set_socket(const struct token *t)
 
 	if (strlen(t->string) >= sizeof(sun.sun_path) && once(S_SOCKET,
 	    t->line))
-		value_error(t, "socket", "too long");
+		value_error(t, "socket", too_long(sizeof(sun.sun_path)));
 	else
 		set_path(S_SOCKET, conf->socket, sizeof(conf->socket),
 		    "socket", t);
@@ -594,7 +620,7 @@ set_group(char *to, size_t len, gid_t *gid, const struct token *t)
 	if ((why = conf_get_group(t->string, &id)) != NULL)
 		value_error(t, "group", why);
 	else if (strlcpy(to, t->string, len) >= len)
-		value_error(t, "group", "too long");
+		value_error(t, "group", too_long(len));
 	else
 		*gid = id;
 }
@@ -615,7 +641,7 @@ set_engine(const struct token *t)
 		value_error(t, "engine", why);
 	else if ((size_t)snprintf(conf->engine, sizeof(conf->engine),
 	    "unix://%s", path) >= sizeof(conf->engine))
-		value_error(t, "engine", "too long");
+		value_error(t, "engine", too_long(sizeof(path)));
 }
 
 static void
@@ -656,8 +682,8 @@ set_log(const struct token *t, const char *per, int line)
 		to = &conf->limits.log_total;
 		bit = 4;
 	} else {
-		error_at(line, "invalid log: per %s: neither exec nor "
-		    "sandbox", per);
+		error_at(line, "invalid log: per " SHOWN ": neither exec nor "
+		    "sandbox", per, shown_rest(per));
 		return;
 	}
 	if (logs_seen == 0 && !once(S_LIM_LOG, t->line))
@@ -695,11 +721,45 @@ set_uids(const struct token *min, const struct token *max)
 		value_error(max, "uid", "below the first");
 }
 
+/*
+ * A pattern that can match no name of an image would allow or deny nothing,
+ * and nobody would be told: other characters, or a bracket without its end,
+ * which fnmatch(3) takes for itself.
+ */
+static int
+pattern_is_one(const char *s)
+{
+	const char	*p;
+
+	for (; *s != '\0'; s++) {
+		if (*s != '[') {
+			if (!isalnum((unsigned char)*s) &&
+			    strchr("._-/:@*?", *s) == NULL)
+				return (0);
+			continue;
+		}
+		/* A bracket at once after the first is one of the set. */
+		p = s + 1 + (s[1] == '!' || s[1] == '^');
+		for (s = p; *s != ']' || s == p; s++) {
+			if (*s == '[' && s[1] == ':' &&
+			    (s = strstr(s + 2, ":]")) != NULL)
+				s++;
+			if (s == NULL || *s == '\0')
+				return (0);
+		}
+	}
+	return (1);
+}
+
 static void
 add_image(const struct token *t, int allow)
 {
-	if (*t->string == '\0' || strlen(t->string) > SBX_IMAGE_MAX)
-		value_error(t, "image", "empty or too long");
+	if (*t->string == '\0')
+		value_error(t, "image", "empty");
+	else if (strlen(t->string) > SBX_IMAGE_MAX)
+		value_error(t, "image", too_long(SBX_IMAGE_MAX + 1));
+	else if (!pattern_is_one(t->string))
+		value_error(t, "image", "a pattern that matches no name");
 	else if (conf_add_image(conf, t->string, allow) == -1)
 		value_error(t, "image", "too many patterns");
 }
@@ -767,6 +827,11 @@ macro_define(const struct token *name, const struct token *value)
 		}
 	if (name->string[0] == '\0') {
 		value_error(name, "macro", "empty");
+		return;
+	}
+	/* Which of two values is meant would hang on the order of files. */
+	if (macro_find(name->string) != NULL) {
+		value_error(name, "macro", "already defined");
 		return;
 	}
 	if ((m = calloc(1, sizeof(*m))) == NULL) {
@@ -845,7 +910,8 @@ source_read(const char *path, char **bufp, size_t *lenp)
 		snprintf(why, sizeof(why), "mode %04o: writable by others",
 		    (unsigned int)st.st_mode & 07777);
 	else if (st.st_size > CONF_FILE_MAX)
-		strlcpy(why, "too large", sizeof(why));
+		snprintf(why, sizeof(why), "too large: the limit is %d",
+		    CONF_FILE_MAX);
 	else if ((buf = malloc(CONF_FILE_MAX)) == NULL)
 		strlcpy(why, strerror(errno), sizeof(why));
 	if (why[0] != '\0')
@@ -888,7 +954,7 @@ source_open(const struct token *t)
 	for (s = src; s != NULL; s = s->up)
 		depth++;
 	if (depth >= CONF_INCLUDE_MAX) {
-		value_error(t, "include", "too deep");
+		value_error(t, "include", "too deep: the limit is 8");
 		return;
 	}
 	if (*t->string != '/' && src != NULL) {
@@ -953,7 +1019,7 @@ lex_quoted(void)
 		if (c < ' ' || c == 0x7f)
 			return (lex_bad("control character in a string"));
 		if (len == sizeof(buf) - 1)
-			return (lex_bad("string too long"));
+			return (lex_bad("string too long: the limit is 4095"));
 		buf[len++] = (char)c;
 	}
 	src->pos++;
@@ -992,7 +1058,8 @@ lex_macro(void)
 	src->pos++;
 	while ((c = peek()) != -1 && (isalnum(c) || c == '_')) {
 		if (len == sizeof(name) - 1)
-			return (lex_bad("macro's name too long"));
+			return (lex_bad("macro's name too long: the limit is "
+			    "63"));
 		name[len++] = (char)c;
 		src->pos++;
 	}
@@ -1123,6 +1190,12 @@ check_settings(void)
 	if (d->pids > l->pids)
 		check_error(seen[S_LIM_PIDS].line ? S_LIM_PIDS : S_DEF_PIDS,
 		    "pids: default above the limit");
+	if (d->tmp > d->memory)
+		check_error(seen[S_DEF_TMP].line ? S_DEF_TMP : S_DEF_MEMORY,
+		    "tmp: more than memory");
+	if (strcmp(conf->socket, conf_engine_path(conf)) == 0)
+		check_error(seen[S_SOCKET].line ? S_SOCKET : S_ENGINE,
+		    "socket: the same as the Engine's");
 	if (l->clients_user > l->clients)
 		check_error(S_LIM_CLIENTS, "clients: more per user than of "
 		    "all");

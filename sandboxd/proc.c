@@ -176,7 +176,9 @@ proc_signals(void (*handler)(int, short, void *))
 		if (signal_add(&ev[i], NULL) == -1)
 			fatal("%s: signal_add", __func__);
 	}
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
+	    signal(SIGUSR1, SIG_IGN) == SIG_ERR ||
+	    signal(SIGUSR2, SIG_IGN) == SIG_ERR)
 		fatal("%s: signal", __func__);
 }
 

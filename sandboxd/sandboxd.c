@@ -245,7 +245,7 @@ int
 main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
-	const char			*file = CONF_FILE, *user = NULL;
+	const char			*file = NULL, *user = NULL;
 	int				 ch, check = 0;
 
 	setproctitle_init(argc, argv, environ);
@@ -258,12 +258,16 @@ main(int argc, char *argv[])
 			env.debug = 1;
 			break;
 		case 'f':
+			if (file != NULL)
+				errx(1, "option given twice: -f");
 			file = optarg;
 			break;
 		case 'n':
 			check = 1;
 			break;
 		case 'u':
+			if (user != NULL)
+				errx(1, "option given twice: -u");
 			user = optarg;
 			break;
 		case 'v':
@@ -274,6 +278,8 @@ main(int argc, char *argv[])
 		}
 	if (optind != argc || (user != NULL && !check))
 		usage();
+	if (file == NULL)
+		file = CONF_FILE;
 	env.conf = conf_parse(check ? file : absolute(file), &errs);
 	fputs(errs.text, stderr);
 	if (env.conf == NULL)
@@ -284,6 +290,8 @@ main(int argc, char *argv[])
 		if (user != NULL && conf_print_user(stdout, env.conf,
 		    user) == -1)
 			errx(1, "user %s: no such user", user);
+		if (fflush(stdout) == EOF || ferror(stdout))
+			err(1, "standard output");
 		fprintf(stderr, "configuration OK\n");
 		exit(0);
 	}
@@ -295,6 +303,9 @@ main(int argc, char *argv[])
 	if (!env.debug)
 		background();
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* To other daemons they are words; here they must not be the end. */
+	(void)signal(SIGUSR1, SIG_IGN);
+	(void)signal(SIGUSR2, SIG_IGN);
 	users_open();
 	nofile_open();
 	if (statedir_open(&env.dir, env.conf, env.child) == -1 ||

@@ -61,8 +61,11 @@ include_body()
 		state "/a"
 	EOT
 	printf 'prog = "/x y:z"\nguest $prog' >two.conf
-	atf_check -s exit:1 -e inline:"$PWD/two.conf:2: already set at\
- $PWD/two.conf:2\n" "$D" -n -f one.conf
+	cat >want <<-EOT
+		$PWD/two.conf:1: invalid macro: prog: already defined
+		$PWD/two.conf:2: already set at $PWD/two.conf:2
+	EOT
+	atf_check -s exit:1 -e file:want "$D" -n -f one.conf
 	sed -i 1d one.conf
 	atf_check -o match:'^guest "/x y:z"$' -o match:'^state "/a"$' -e ignore \
 	    "$D" -nv -f one.conf
