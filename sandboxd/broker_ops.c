@@ -376,7 +376,10 @@ create_begin(struct bop *op)
 		return;
 	}
 	op->box.req = &op->req;
+	/* It is memory of the sandbox, of which there may be less. */
 	op->box.tmp = broker_env.policy.conf.tmp_size;
+	if (op->box.tmp > op->req.memory)
+		op->box.tmp = op->req.memory;
 	if ((op->box.guest = strdup(broker_env.policy.conf.guest)) == NULL)
 		fatal("%s", __func__);
 	fault("broker.image.before");

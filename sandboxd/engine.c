@@ -77,7 +77,7 @@ struct engine_call {
 	struct event			 fdev, stall;
 	uint64_t			 sent;
 	size_t				 zeros;		/* that it ends in */
-	int				 tar;		/* not compressed */
+	int				 ustar;		/* 5: not compressed */
 	int				 cut;		/* it has no end */
 	char				 id[ENGINE_NAME_MAX];
 	char				 error[ENGINE_TEXT_MAX];
@@ -228,12 +228,15 @@ engine_stall_start(struct engine_call *call)
 static void
 engine_tar(struct engine_call *call, const char *p, size_t len)
 {
-	size_t	 i;
+	static const char	 magic[] = "ustar";
+	size_t			 i;
 
-	if (call->sent < ENGINE_TAR_MAGIC && call->sent + len >=
-	    ENGINE_TAR_MAGIC + 5)
-		call->tar = memcmp(p + (ENGINE_TAR_MAGIC - call->sent),
-		    "ustar", 5) == 0;
+	/* It may come in pieces, of which each byte counts. */
+	for (i = 0; i < sizeof(magic) - 1; i++)
+		if (call->sent <= ENGINE_TAR_MAGIC + i &&
+		    ENGINE_TAR_MAGIC + i - call->sent < len &&
+		    p[ENGINE_TAR_MAGIC + i - call->sent] == magic[i])
+			call->ustar++;
 	for (i = len; i > 0 && p[i - 1] == '\0'; i--)
 		;
 	call->zeros = i == 0 ? call->zeros + len : len - i;
@@ -257,7 +260,7 @@ engine_cb_read(char *p, size_t size, size_t n, void *arg)
 	engine_stall_start(call);
 	/* Of no bytes at all the Engine would make an image, too. */
 	if (len == 0 && (call->sent == 0 ||
-	    (call->tar && call->zeros < ENGINE_TAR_END))) {
+	    (call->ustar == 5 && call->zeros < ENGINE_TAR_END))) {
 		call->cut = 1;
 		call->broken = call->sent == 0 ? "the archive is empty" :
 		    "the archive is not complete";

@@ -12,6 +12,7 @@
 #include <linux/mount.h>
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -247,21 +248,49 @@ instance_open(struct statedir *d)
 	return (0);
 }
 
+/* Whoever can write it is in everybody's sandbox after the next start. */
+static const char *
+guest_refuse(const struct stat *st)
+{
+	static char	 why[64];
+
+	if (!S_ISREG(st->st_mode))
+		return ("not a regular file");
+	if (st->st_mode & S_IWOTH) {
+		snprintf(why, sizeof(why), "mode %04o: writable by others",
+		    (unsigned int)st->st_mode & 07777);
+		return (why);
+	}
+	if (st->st_size < SELFMAG)
+		return ("not a program");
+	if (st->st_size > GUEST_MAX) {
+		snprintf(why, sizeof(why), "too large: the limit is %d",
+		    GUEST_MAX);
+		return (why);
+	}
+	return (NULL);
+}
+
 static char *
 guest_read(const char *path, size_t *len)
 {
 	struct stat	 st;
+	const char	*why;
 	char		*buf;
 	ssize_t		 n;
 	int		 fd;
 
 	*len = 0;
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1)
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) == -1 ||
+	    fstat(fd, &st) == -1) {
+		log_warn("guest %s", path);
+		if (fd != -1)
+			close(fd);
 		return (NULL);
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
-	    st.st_size <= 0 || st.st_size > GUEST_MAX) {
+	}
+	if ((why = guest_refuse(&st)) != NULL) {
+		log_warnx("guest %s: %s", path, why);
 		close(fd);
-		errno = ENOEXEC;
 		return (NULL);
 	}
 	if ((buf = malloc((size_t)st.st_size)) != NULL)
@@ -269,12 +298,14 @@ guest_read(const char *path, size_t *len)
 		    (size_t)st.st_size - *len)) > 0)
 			*len += (size_t)n;
 	close(fd);
-	if (buf != NULL && *len != (size_t)st.st_size) {
-		free(buf);
-		errno = EIO;
-		return (NULL);
-	}
-	return (buf);
+	if (buf == NULL || *len != (size_t)st.st_size)
+		log_warn("guest %s", path);
+	else if (memcmp(buf, ELFMAG, SELFMAG) != 0)
+		log_warnx("guest %s: not a program", path);
+	else
+		return (buf);
+	free(buf);
+	return (NULL);
 }
 
 /*
@@ -291,10 +322,8 @@ guest_open(struct statedir *d, const struct config *conf)
 	size_t		 i, len;
 	int		 fd, ret = -1;
 
-	if ((buf = guest_read(conf->guest, &len)) == NULL) {
-		log_warn("guest %s", conf->guest);
+	if ((buf = guest_read(conf->guest, &len)) == NULL)
 		return (-1);
-	}
 	SHA256Init(&ctx);
 	SHA256Update(&ctx, (const uint8_t *)buf, len);
 	SHA256Final(raw, &ctx);
