@@ -98,7 +98,7 @@ refused()
 atf_test_case killed cleanup
 killed_head()
 {
-	atf_set descr 'damage to what a killed daemon has left'
+	atf_set descr '(b86) damage to what a killed daemon has left'
 	atf_set timeout 600
 }
 killed_body()
@@ -175,7 +175,7 @@ killed_cleanup()
 atf_test_case page cleanup
 page_head()
 {
-	atf_set descr 'a bit in a page of data'
+	atf_set descr '(b86) a bit in a page of data'
 	atf_set timeout 600
 }
 page_body()

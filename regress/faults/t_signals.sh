@@ -121,7 +121,7 @@ guest_cleanup()
 atf_test_case hups cleanup
 hups_head()
 {
-	atf_set descr 'a storm of HUPs'
+	atf_set descr '(b89) a storm of HUPs'
 	atf_set timeout 600
 }
 hups_body()
@@ -168,7 +168,7 @@ hups_cleanup()
 atf_test_case term cleanup
 term_head()
 {
-	atf_set descr 'TERM in the middle of creates'
+	atf_set descr '(b89) TERM in the middle of creates'
 	atf_set timeout 600
 }
 term_body()

@@ -19,79 +19,83 @@ names_body()
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
-| show ''                         | 64 | empty argument (invalid_argument)
-| stop ''                         | 64 | empty argument
-| resume ''                       | 64 | empty argument
-| delete ''                       | 64 | empty argument
-| delete box ''                   | 64 | empty argument
-| ps ''                           | 64 | empty argument
-| events ''                       | 64 | empty argument
-| logs ''                         | 64 | empty argument
-| wait ''                         | 125 | empty argument
-| show .                          | 64 | invalid id: ".": must be id or uid/id
-| show ..                         | 64 | invalid id: "..": must be
-| show ../box                     | 64 | invalid id: "../box": must be
-| show %2e                        | 64 | invalid id: "%2e": must be
-| show box/                       | 64 | invalid id: "box/": must be
-| show root/box                   | 64 | invalid id: "root/box": must be
-| show 00/box                     | 64 | invalid id: "00/box": must be
-| show 1/2/box                    | 64 | invalid id: "1/2/box": must be
-| show 4294967295/box             | 64 | invalid id: "4294967295/box": must be
-| show box.1                      | 64 | invalid id: "box.1": must be
-| show 'box '                     | 64 | invalid id: "box ": must be
-| show "box$NL"                   | 64 | invalid id: "box?": must be
-| show "$ESC[31mbox"              | 64 | invalid id: "?[31mbox": must be
-| show "$HIGH"                    | 64 | invalid id: "?": must be
-| show $(repeat 65)               | 64 | must be id or uid/id
-| show $(repeat 102)              | 75 | invalid id: too long: the limit is 101 (limit_exceeded)
-| show $(repeat 100000)           | 75 | invalid id: too long: the limit is 101
-| show -box                       | 64 | unknown option: -b
-| show -- -box                    | 64 | invalid id: "-box": must be
-| show BOX                        | 66 | BOX: no such sandbox (not_found)
-| show bo                         | 66 | bo: no such sandbox
-| show 7/box                      | 66 | 7/box: no such sandbox
-| stop nosuch                     | 66 | nosuch: no such sandbox
-| resume nosuch                   | 66 | nosuch: no such sandbox
-| delete nosuch                   | 66 | nosuch: no such sandbox
-| delete box.1                    | 64 | invalid id: "box.1": must be
-| delete                          | 64 | neither an id nor a label given
-| delete -l ''                    | 64 | invalid argument of -l:
-| delete -l =                     | 64 | invalid argument of -l: =
-| delete -l 'a b'                 | 64 | invalid labels: "a b": a key is
-| events nosuch                   | 66 | nosuch: no such sandbox
-| ps nosuch                       | 66 | nosuch: no such sandbox
-| wait box                        | 125 | invalid exec: "box": must be id.number or uid/id.number
-| wait box.                       | 125 | invalid exec: "box.": must be
-| wait box.0                      | 125 | invalid exec: "box.0": must be
-| wait box.01                     | 125 | invalid exec: "box.01": must be
-| wait box.-1                     | 125 | invalid exec: "box.-1": must be
-| wait box.1x                     | 125 | invalid exec: "box.1x": must be
-| wait .1                         | 125 | invalid exec: ".1": must be
-| wait ../box.1                   | 125 | invalid exec: "../box.1": must be
-| wait box.18446744073709551616   | 125 | invalid exec: "box.18446744073709551616": must be
-| wait box.18446744073709551615   | 125 | box.18446744073709551615: no such exec
-| logs box.2                      | 66 | box.2: no such exec
-| logs $(repeat 102)              | 75 | invalid exec: too long: the limit is 101
-| list -S ''                      | 64 | invalid argument of -S:
-| list -S nosuch                  | 64 | invalid state: "nosuch": is no state of a sandbox
-| list -S Ready                   | 64 | invalid state: "Ready": is no
-| list -S $(repeat 1000)          | 64 | invalid state: is no state of a sandbox
-| list -S ready -S failed         | 64 | option given twice: -S
-| list -l ''                      | 64 | invalid argument of -l:
-| list -l =x                      | 64 | invalid argument of -l: =x
-| list -l 'a b'                   | 64 | invalid labels: "a b": a key is
-| list -l a -l a=1                | 64 | name given twice: -l a=1
-| list $(seq -f '-l k%.0f' 65)    | 75 | invalid labels: too many entries: the limit is 64
-| events -n ''                    | 64 | invalid argument of -n:
-| events -n x                     | 64 | invalid argument of -n: x
-| events -n -1                    | 64 | invalid argument of -n: -1
-| events -n +1                    | 64 | invalid argument of -n: +1
-| events -n 1e3                   | 64 | invalid argument of -n: 1e3
-| events -n 9223372036854775808   | 64 | invalid argument of -n: 9223372036854775808
-| events -n 1000                  | 64 | invalid from: 1000: the newest is
-| events -f -n 1000               | 64 | invalid from: 1000: the newest is
-| events -n 1000 box              | 64 | invalid from: 1000: the newest is
-| events -n 1 -n 2                | 64 | option given twice: -n
+(b18) | show ''                         | 64 | empty argument (invalid_argument)
+(b18) | stop ''                         | 64 | empty argument
+(b18) | resume ''                       | 64 | empty argument
+(b18) | delete ''                       | 64 | empty argument
+(b18) | delete box ''                   | 64 | empty argument
+(b18) | ps ''                           | 64 | empty argument
+(b18) | events ''                       | 64 | empty argument
+(b18) | logs ''                         | 64 | empty argument
+(b18) | wait ''                         | 125 | empty argument
+(b17) | show .                          | 64 | invalid id: ".": must be id or uid/id
+(b17) | show ..                         | 64 | invalid id: "..": must be
+(b17) | show ../box                     | 64 | invalid id: "../box": must be
+(b17) | show %2e                        | 64 | invalid id: "%2e": must be
+(b17) | show box/                       | 64 | invalid id: "box/": must be
+(b17) | show root/box                   | 64 | invalid id: "root/box": must be
+(b17) | show 00/box                     | 64 | invalid id: "00/box": must be
+(b17) | show 1/2/box                    | 64 | invalid id: "1/2/box": must be
+(b17) | show 4294967295/box             | 64 | invalid id: "4294967295/box": must be
+(b17) | show box.1                      | 64 | invalid id: "box.1": must be
+(b17) | show 'box '                     | 64 | invalid id: "box ": must be
+(b17) | show "box$NL"                   | 64 | invalid id: "box?": must be
+(b17) | show "$ESC[31mbox"              | 64 | invalid id: "?[31mbox": must be
+(b17) | show "$HIGH"                    | 64 | invalid id: "?": must be
+(b17) | show $(repeat 65)               | 64 | must be id or uid/id
+(b17) | show $(repeat 102)              | 75 | invalid id: too long: the limit is 101 (limit_exceeded)
+(b17) | show $(repeat 100000)           | 75 | invalid id: too long: the limit is 101
+(b17) | show -box                       | 64 | unknown option: -b
+(b17) | show -- -box                    | 64 | invalid id: "-box": must be
+(b16) | show BOX                        | 66 | BOX: no such sandbox (not_found)
+(b16) | show bo                         | 66 | bo: no such sandbox
+(b16) | show 7/box                      | 66 | 7/box: no such sandbox
+(b16) | stop nosuch                     | 66 | nosuch: no such sandbox
+(b16) | resume nosuch                   | 66 | nosuch: no such sandbox
+(b16) | delete nosuch                   | 66 | nosuch: no such sandbox
+(b17) | delete box.1                    | 64 | invalid id: "box.1": must be
+(b69) | delete                          | 64 | neither an id nor a label given
+(b61) | delete -l ''                    | 64 | invalid argument of -l:
+(b61) | delete -l =                     | 64 | invalid argument of -l: =
+(b61) | delete -l 'a b'                 | 64 | invalid labels: "a b": a key is
+(b16) | events nosuch                   | 66 | nosuch: no such sandbox
+(b16) | ps nosuch                       | 66 | nosuch: no such sandbox
+(b17) | wait box                        | 125 | invalid exec: "box": must be id.number or uid/id.number
+(b17) | wait box.                       | 125 | invalid exec: "box.": must be
+(b17) | wait box.0                      | 125 | invalid exec: "box.0": must be
+(b17) | wait box.01                     | 125 | invalid exec: "box.01": must be
+(b17) | wait box.-1                     | 125 | invalid exec: "box.-1": must be
+(b17) | wait box.1x                     | 125 | invalid exec: "box.1x": must be
+(b17) | wait .1                         | 125 | invalid exec: ".1": must be
+(b17) | wait ../box.1                   | 125 | invalid exec: "../box.1": must be
+(b17) | wait box.18446744073709551616   | 125 | invalid exec: "box.18446744073709551616": must be
+(b17) | wait box.18446744073709551615   | 125 | box.18446744073709551615: no such exec
+(b17) | logs box.2                      | 66 | box.2: no such exec
+(b17) | logs $(repeat 102)              | 75 | invalid exec: too long: the limit is 101
+(b61) | list -S ''                      | 64 | invalid argument of -S:
+(b61) | list -S nosuch                  | 64 | invalid state: "nosuch": is no state of a sandbox
+(b61) | list -S Ready                   | 64 | invalid state: "Ready": is no
+(b61) | list -S $(repeat 1000)          | 64 | invalid state: is no state of a sandbox
+(b61) | list -S ready -S failed         | 64 | option given twice: -S
+(b61) | list -l ''                      | 64 | invalid argument of -l:
+(b61) | list -l =x                      | 64 | invalid argument of -l: =x
+(b61) | list -l 'a b'                   | 64 | invalid labels: "a b": a key is
+(b61) | list -l a -l a=1                | 64 | name given twice: -l a=1
+(b61) | list $(seq -f '-l k%.0f' 65)    | 75 | invalid labels: too many entries: the limit is 64
+(b62) | events -n ''                    | 64 | invalid argument of -n:
+(b62) | events -n x                     | 64 | invalid argument of -n: x: must be the number of an event
+(b62) | events -n -1                    | 64 | invalid argument of -n: -1
+(b62) | events -n +1                    | 64 | invalid argument of -n: +1
+(b62) | events -n 1e3                   | 64 | invalid argument of -n: 1e3
+(b62) | events -n 0x10                  | 64 | invalid argument of -n: 0x10
+(b62) | events -n ' 1'                  | 64 | invalid argument of -n:  1
+(b62) | events -n 18446744073709551617  | 64 | invalid argument of -n: 18446744073709551617
+(b62) | events -n 9223372036854775807   | 64 | invalid from: 9223372036854775807: the newest is
+(b62) | events -n 9223372036854775808   | 64 | invalid argument of -n: 9223372036854775808
+(b62) | events -n 1000                  | 64 | invalid from: 1000: the newest is
+(b62) | events -f -n 1000               | 64 | invalid from: 1000: the newest is
+(b62) | events -n 1000 box              | 64 | invalid from: 1000: the newest is
+(b62) | events -n 1 -n 2                | 64 | option given twice: -n
 END
 	unchanged
 	# One behind the newest is where somebody goes on who has them all.
@@ -126,9 +130,9 @@ END
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
-| exec box true                   | 125 | box is deleted (wrong_state)
-| stop box                        | 75 | while it is deleted (wrong_state)
-| resume box                      | 75 | while it is deleted
+(b65) | exec box true                   | 125 | box is deleted (wrong_state)
+(b65) | stop box                        | 75 | while it is deleted (wrong_state)
+(b65) | resume box                      | 75 | while it is deleted
 END
 	unchanged
 	daemon_stop
@@ -155,25 +159,25 @@ images_body()
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
-| image                           | 64 | incomplete command: image
-| image other                     | 64 | unknown command: other
-| image base x                    | 64 | extra argument: x
-| image import                    | 64 | missing argument
-| image import $tag               | 64 | missing argument
-| image import $tag a b           | 64 | extra argument: b
-| image import '' junk            | 64 | empty argument
-| image import A junk             | 64 | invalid name: "A": must be [host/]name[:tag]
-| image import ../$tag junk       | 64 | must be [host/]name[:tag]
-| image import "$tag:a b" junk    | 64 | must be [host/]name[:tag]
-| image import $tag@sha256:$(repeat 64 a) junk | 64 | must be [host/]name[:tag]
-| image import $(repeat 256) junk | 75 | image name of 256 bytes: the limit is 255
-| image import $tag ''            | 64 | empty argument
-| image import $tag nosuch        | 66 | nosuch: No such file or directory
-| image import $tag dir           | 64 | Is a directory
-| image import $tag /dev/null     | 64 | the archive is empty (invalid_argument)
-| image import $tag -             | 64 | the archive is empty
-| image import $tag junk          | 69 | (engine_error)
-| image import $tag long          | 69 | (engine_error)
+(b69) | image                           | 64 | incomplete command: image
+(b69) | image other                     | 64 | unknown command: other
+(b69) | image base x                    | 64 | extra argument: x
+(b69) | image import                    | 64 | missing argument
+(b69) | image import $tag               | 64 | missing argument
+(b69) | image import $tag a b           | 64 | extra argument: b
+(b22) | image import '' junk            | 64 | empty argument
+(b22) | image import A junk             | 64 | invalid name: "A": must be [host/]name[:tag]
+(b22) | image import ../$tag junk       | 64 | must be [host/]name[:tag]
+(b22) | image import "$tag:a b" junk    | 64 | must be [host/]name[:tag]
+(b22) | image import $tag@sha256:$(repeat 64 a) junk | 64 | must be [host/]name[:tag]
+(b22) | image import $(repeat 256) junk | 75 | image name of 256 bytes: the limit is 255
+(b69) | image import $tag ''            | 64 | empty argument
+(b69) | image import $tag nosuch        | 66 | nosuch: No such file or directory
+(b69) | image import $tag dir           | 64 | Is a directory
+(b69) | image import $tag /dev/null     | 64 | the archive is empty (invalid_argument)
+(b69) | image import $tag -             | 64 | the archive is empty
+(b69) | image import $tag junk          | 69 | (engine_error)
+(b69) | image import $tag long          | 69 | (engine_error)
 END
 	unchanged
 	atf_check -s exit:1 -o ignore -e ignore \
@@ -184,10 +188,10 @@ END
 	short=$(echo "${id#sha256:}" | cut -c 1-12)
 	refused <<'END'
 | arguments                       | status | what the answer says
-| create -I $tag                  | 66 | no such image: in
-| create -I $tag:1.0              | 66 | :1.0 (not_found)
-| create -I $short                | 66 | no such image:
-| create -I $id                   | 66 | no such image: sha256:
+(b21) | create -I $tag                  | 66 | no such image: in
+(b21) | create -I $tag:1.0              | 66 | :1.0 (not_found)
+(b22) | create -I $short                | 66 | no such image:
+(b22) | create -I $id                   | 66 | no such image: sha256:
 END
 	atf_check_equal "$(_containers_of "$D")" ""
 	atf_check_equal "$("$CTL" list | grep -c failed)" 4
@@ -213,57 +217,61 @@ lines_body()
 	bare=$SBX_BIN/sandboxctl
 	refused "$bare" <<'END'
 | arguments                       | status | what the answer says
-|                                 | 64 | no command given
-| ''                              | 64 | unknown command:
-| --                              | 64 | no command given
-| -- --                           | 64 | unknown command: --
-| -x                              | 64 | unknown option: -x
-| --help                          | 64 | unknown option: --
-| -s                              | 64 | option needs an argument: -s
-| -s '' ping                      | 64 | invalid argument of -s:
-| -s a -s b ping                  | 64 | option given twice: -s
-| nosuch                          | 64 | unknown command: nosuch
-| "$ESC[31m"                      | 64 | unknown command: \033[31m
-| "$HIGH"                         | 64 | unknown command: \377
-| $(repeat 1000)                  | 64 | unknown command: xxxxxxxx
-| l                               | 64 | ambiguous command: l
-| s                               | 64 | ambiguous command: s
-| createx                         | 64 | unknown command: createx
-| create x                        | 64 | extra argument: x
-| create -                        | 64 | extra argument: -
-| create -z                       | 64 | unknown option: -z
-| create --help                   | 64 | unknown option: --
-| create -i                       | 64 | option needs an argument: -i
-| list x                          | 64 | extra argument: x
-| ps a b                          | 64 | extra argument: b
-| events a b                      | 64 | extra argument: b
-| show                            | 64 | missing argument
-| show a b                        | 64 | extra argument: b
-| stop                            | 64 | missing argument
-| stop a b                        | 64 | extra argument: b
-| resume                          | 64 | missing argument
-| logs                            | 64 | missing argument
-| wait                            | 125 | missing argument
-| wait a b                        | 125 | extra argument: b
-| ping x                          | 64 | extra argument: x
-| reload x                        | 64 | extra argument: x
-| status x                        | 64 | extra argument: x
-| version x                       | 64 | extra argument: x
-| log                             | 64 | incomplete command: log
-| log x                           | 64 | unknown command: x
-| log verify x                    | 64 | extra argument: x
+(b69) |                                 | 64 | no command given
+(b69) | ''                              | 64 | unknown command:
+(b69) | --                              | 64 | no command given
+(b69) | -- --                           | 64 | unknown command: --
+(b69) | -x                              | 64 | unknown option: -x
+(b69) | --help                          | 64 | unknown option: --
+(b69) | -s                              | 64 | option needs an argument: -s
+(b69) | -s '' ping                      | 64 | invalid argument of -s: empty: must be the path of a socket
+(b69) | -s a -s b ping                  | 64 | option given twice: -s
+(b69) | nosuch                          | 64 | unknown command: nosuch
+(b69) | "$ESC[31m"                      | 64 | unknown command: \033[31m
+(b69) | "$HIGH"                         | 64 | unknown command: \377
+(b69) | $(repeat 1000)                  | 64 | unknown command: xxxxxxxx
+(b69) | l                               | 64 | ambiguous command: l
+(b69) | s                               | 64 | ambiguous command: s
+(b69) | createx                         | 64 | unknown command: createx
+(b69) | create x                        | 64 | extra argument: x
+(b69) | create -                        | 64 | extra argument: -
+(b69) | create -z                       | 64 | unknown option: -z
+(b69) | create --help                   | 64 | unknown option: --
+(b69) | create -i                       | 64 | option needs an argument: -i
+(b69) | list x                          | 64 | extra argument: x
+(b69) | ps a b                          | 64 | extra argument: b
+(b69) | events a b                      | 64 | extra argument: b
+(b69) | show                            | 64 | missing argument
+(b69) | show a b                        | 64 | extra argument: b
+(b69) | stop                            | 64 | missing argument
+(b69) | stop a b                        | 64 | extra argument: b
+(b69) | resume                          | 64 | missing argument
+(b69) | logs                            | 64 | missing argument
+(b69) | wait                            | 125 | missing argument
+(b69) | wait a b                        | 125 | extra argument: b
+(b69) | ping x                          | 64 | extra argument: x
+(b69) | reload x                        | 64 | extra argument: x
+(b69) | status x                        | 64 | extra argument: x
+(b69) | version x                       | 64 | extra argument: x
+(b69) | log                             | 64 | incomplete command: log
+(b69) | log x                           | 64 | unknown command: x
+(b69) | log verify x                    | 64 | extra argument: x
 END
 	mkdir dir
 	: >file
 	long=$PWD/$(repeat 108)
 	refused "$bare" <<'END'
 | arguments                       | status | what the answer says
-| -s $long ping                   | 64 | the path of a socket has at most 107 bytes
-| -s nosuch ping                  | 69 | nosuch: No such file or directory (unavailable)
-| -s file ping                    | 69 | file: Connection refused
-| -s dir ping                     | 69 | dir: Connection refused
-| -s file/x ping                  | 69 | file/x: Not a directory
-| -s /dev/null ping               | 69 | /dev/null: Connection refused
+(b70) | -s $long ping                   | 64 | the path of a socket has at most 107 bytes
+(b70) | -s nosuch ping                  | 69 | nosuch: No such file or directory (unavailable)
+(b70) | -s file ping                    | 69 | file: Connection refused
+(b70) | -s dir ping                     | 69 | dir: Connection refused
+(b70) | -s file/x ping                  | 69 | file/x: Not a directory
+(b70) | -s /dev/null ping               | 69 | /dev/null: Connection refused
+(b70) | -s $(repeat 100000) ping        | 64 | the path of a socket has at most 107 bytes
+(b70) | -s / ping                       | 69 | /: Connection refused
+(b70) | -s @a ping                      | 69 | @a: No such file or directory
+(b70) | -s "$ESC[31m$HIGH" ping           | 69 | \033[31m\377: No such file or directory
 END
 }
 lines_cleanup()
@@ -295,8 +303,8 @@ impostor_body()
 	chmod 755 other
 	refused ./other <<'END'
 | arguments                       | status | what the answer says
-| ping                            | 77 | /u/s: the socket is not root's (permission_denied)
-| exec box true                   | 125 | the socket is not root's
+(b70) | ping                            | 77 | /u/s: the socket is not root's (permission_denied)
+(b70) | exec box true                   | 125 | the socket is not root's
 END
 	kill -KILL $pid
 }

@@ -15,7 +15,7 @@ no_start()
 atf_test_case kinds cleanup
 kinds_head()
 {
-	atf_set descr 'a state directory that is a file, a link, or another one'
+	atf_set descr '(b67) (b87) a state directory that is a file, a link, or another one'
 	atf_set timeout 300
 }
 kinds_body()
@@ -49,7 +49,7 @@ kinds_cleanup()
 atf_test_case modes cleanup
 modes_head()
 {
-	atf_set descr 'directories that others can write, and planted files'
+	atf_set descr '(b87) directories that others can write, and planted files'
 	atf_set timeout 300
 }
 modes_body()
@@ -95,7 +95,7 @@ modes_cleanup()
 atf_test_case lock cleanup
 lock_head()
 {
-	atf_set descr "a lock that names others' processes is no lock"
+	atf_set descr "(b88) a lock that names others' processes is no lock"
 	atf_set timeout 300
 }
 lock_body()
@@ -160,8 +160,71 @@ sockets_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case signals cleanup
+signals_head()
+{
+	atf_set descr '(b89) signals that mean nothing end no process'
+	atf_set timeout 300
+}
+signals_body()
+{
+	daemon_start
+	"$CTL" -j status | grep -o '"pid":[0-9]*' | cut -d: -f2 >pids
+	atf_check_equal "$(wc -l <pids | tr -d ' ')" 5
+	for sig in USR1 USR2 PIPE WINCH URG CONT; do
+		for p in $(cat pids); do
+			kill -$sig "$p" || atf_fail "$p is gone: $sig"
+		done
+	done
+	atf_check -o ignore "$CTL" ping
+	"$CTL" -j status | grep -o '"pid":[0-9]*' | cut -d: -f2 >after
+	atf_check cmp pids after
+	daemon_stop
+}
+signals_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case guest cleanup
+guest_head()
+{
+	atf_set descr 'a guest program that is none, or that others can write'
+	atf_set timeout 300
+}
+guest_body()
+{
+	daemon_conf
+	sed -i "s,^guest .*,guest \"$D/g\"," "$CONF"
+	no_start "guest $D/g: No such file"
+	mkdir "$D/g"
+	no_start "guest $D/g: not a regular file"
+	rmdir "$D/g"
+	mkfifo "$D/g"
+	no_start "guest $D/g: not a regular file"
+	rm "$D/g"
+	: >"$D/g"
+	no_start "guest $D/g: not a program"
+	echo '#!/bin/sh' >"$D/g"
+	no_start "guest $D/g: not a program"
+	truncate -s 16777217 "$D/g"
+	no_start "guest $D/g: too large: the limit is 16777216"
+	install -m 757 "$SBX_BIN/sandbox-guest" "$D/g"
+	no_start "guest $D/g: mode 0757: writable by others"
+	chmod 755 "$D/g"
+	daemon_run
+	daemon_up
+	daemon_stop
+}
+guest_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case guest
+	atf_add_test_case signals
 	atf_add_test_case kinds
 	atf_add_test_case modes
 	atf_add_test_case lock

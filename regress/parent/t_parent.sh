@@ -400,7 +400,7 @@ background_cleanup()
 atf_test_case outsider cleanup
 outsider_head()
 {
-	atf_set descr "a user outside of the group is refused"
+	atf_set descr "(b15) a user outside of the group is refused"
 }
 outsider_body()
 {

@@ -280,6 +280,88 @@ ATF_TC_BODY(verify, tc)
 	eventdb_close(&db);
 }
 
+/* What read and verify say of the log while key has this value. */
+static void
+damaged(const uint8_t *key, size_t nkey, const uint8_t *val, size_t nval,
+    const char *read, const char *verified)
+{
+	struct eventlog_verify	 v;
+	uint64_t		 next = 1;
+	const uint8_t		*p;
+	uint8_t			 old[RECORD_FRAME_MAX];
+	size_t			 nold = 0;
+	int			 ret;
+
+	if (eventdb_get(&db, EDB_EVENTS, key, nkey, &p, &nold) == EDB_OK)
+		memcpy(old, p, nold);
+	ATF_REQUIRE(eventdb_begin(&db) == 0);
+	ATF_REQUIRE(eventdb_put(&db, EDB_EVENTS, key, nkey, val, nval) == 0);
+	ATF_REQUIRE(eventdb_commit(&db) == 0);
+	ATF_CHECK_EQ(eventlog_read(&lg, 1, count_one, &next), -1);
+	ATF_CHECK_MSG(strstr(db.why, read) != NULL, "%s: %s", read, db.why);
+	eventlog_verify_start(&lg, &v);
+	while ((ret = eventlog_verify_slice(&lg, &v, 7)) == 1)
+		continue;
+	ATF_CHECK_EQ(ret, -1);
+	ATF_CHECK_MSG(strcmp(v.why, verified) == 0, "%s: %s", read, v.why);
+	ATF_REQUIRE(eventdb_begin(&db) == 0);
+	if (nold > 0)
+		ret = eventdb_put(&db, EDB_EVENTS, key, nkey, old, nold);
+	else
+		ret = eventdb_del(&db, EDB_EVENTS, key, nkey);
+	ATF_REQUIRE(ret == 0 && eventdb_commit(&db) == 0);
+	next = 1;
+	ATF_REQUIRE(eventlog_read(&lg, 1, count_one, &next) == 0);
+	ATF_REQUIRE_EQ(next, 21);
+}
+
+/* (b86) Records that are none, each in the place of event 10. */
+ATF_TC_WITHOUT_HEAD(no_records);
+ATF_TC_BODY(no_records, tc)
+{
+	const uint8_t	*p;
+	uint8_t		 key[9] = { 0 }, f[RECORD_FRAME_MAX], *b;
+	uint8_t		 bad[RECORD_FRAME_MAX];
+	size_t		 n;
+
+	b = bad + RECORD_FRAME_HEAD;
+	home_make();
+	db_open();
+	append_many(1, 20);
+	record_put64(key, 10);
+	ATF_REQUIRE(eventdb_get(&db, EDB_EVENTS, key, 8, &p, &n) == EDB_OK);
+	memcpy(f, p, n);
+	memcpy(bad, f, n);
+	b[0] = 99;		/* an unknown version */
+	damaged(key, 8, bad, n, "event 10: no record", "event 10: broken "
+	    "chain");
+	memcpy(bad, f, n);
+	bad[0] = 99;		/* an unknown form */
+	damaged(key, 8, bad, n, "event 10: no frame", "event 10: damaged "
+	    "frame");
+	bad[0] = RECORD_SKELETON;	/* which has no body */
+	damaged(key, 8, bad, n, "event 10: no frame", "event 10: damaged "
+	    "frame");
+	damaged(key, 8, f, 5, "event 10: no frame", "event 10: damaged "
+	    "frame");
+	damaged(key, 8, f, 0, "event 10: no frame", "event 10: damaged "
+	    "frame");
+	memcpy(bad, f, n);
+	record_put64(b + 64, 1ULL << 40);	/* details that are not there */
+	damaged(key, 8, bad, n, "event 10: no record", "event 10: broken "
+	    "chain");
+	/* The same record under a later number, and beyond the newest. */
+	record_put64(key, 11);
+	damaged(key, 8, f, n, "event 11: no record", "event 11: broken "
+	    "chain");
+	record_put64(key, 1000);
+	damaged(key, 8, f, n, "event 1000: no record", "event 21: missing");
+	/* A key of another length sorts in between. */
+	record_put64(key, 10);
+	damaged(key, 9, f, n, "event 0: no frame", "event 11: missing");
+	eventdb_close(&db);
+}
+
 /* Collected events leave the chain whole. */
 ATF_TC_WITHOUT_HEAD(collect);
 ATF_TC_BODY(collect, tc)
@@ -661,6 +743,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, append);
 	ATF_TP_ADD_TC(tp, sandbox_index);
 	ATF_TP_ADD_TC(tp, verify);
+	ATF_TP_ADD_TC(tp, no_records);
 	ATF_TP_ADD_TC(tp, collect);
 	ATF_TP_ADD_TC(tp, crash);
 	ATF_TP_ADD_TC(tp, crash_uncommitted);
