@@ -34,6 +34,7 @@ struct bop {
 	uint64_t		 n;		/* 0: a stray, by its ID */
 	int			 running;	/* it is its turn */
 	int			 died;		/* an event said so meanwhile */
+	int			 appeared;	/* so, while it was removed */
 	int			 wait;		/* ms before the next look */
 	int			 absent, tries;
 	int			 renamed;	/* found without its name */
@@ -42,9 +43,10 @@ struct bop {
 	struct policy_box	 box;
 	json_t			*image;		/* inspected */
 	char			 nonce[33];
-	char			 name[POLICY_NAME_MAX];	/* ours, or an ID */
+	char			 name[80];	/* ours, or an ID */
 	char			 container[80];	/* "": not known */
-	char			 text[ENGINE_TEXT_MAX];	/* of what went wrong */
+	enum code		 code;		/* of what went wrong */
+	char			 text[ENGINE_TEXT_MAX];
 	void			(*step)(struct bop *);
 	struct event		 timer;
 };
@@ -77,6 +79,8 @@ bop_end(struct bop *op)
 
 	if (op->died && op->container[0] != '\0')
 		event_inspect(op->container, op->n);
+	if (op->appeared)
+		event_inspect(op->name, op->n);
 	for (next = TAILQ_NEXT(op, entry); next != NULL;
 	    next = TAILQ_NEXT(next, entry))
 		if (bop_same(op, next))
@@ -112,15 +116,26 @@ bop_what(const struct bop *op)
 	return (op->container[0] != '\0' ? op->container : op->name);
 }
 
-/* The answer of a call that did not do what it should; nothing is left. */
+/* What an answer that is no success is to those who wait. */
+static enum code
+bop_code(const struct engine_answer *ans)
+{
+	if (ans->result == ENGINE_REFUSED || ans->bad)
+		return (CODE_ENGINE_ERROR);
+	return (ans->late ? CODE_DEADLINE_EXCEEDED : CODE_UNAVAILABLE);
+}
+
+/* The answer of a call that did not do what it should. */
 static void
 bop_fail_answer(struct bop *op, const struct engine_answer *ans, int left)
 {
-	if (ans->result == ENGINE_REFUSED)
-		bop_fail(op, CODE_ENGINE_ERROR, "", left, "%s", ans->text);
-	else
-		bop_fail(op, CODE_UNAVAILABLE, "", left,
-		    "the Engine is away: %s", ans->text);
+	enum code	 code = bop_code(ans);
+
+	bop_fail(op, code, "", left, "%s%s",
+	    ans->result == ENGINE_REFUSED ? "" :
+	    code == CODE_ENGINE_ERROR ? "the Engine gave a bad answer: " :
+	    code == CODE_DEADLINE_EXCEEDED ? "the Engine does not answer: " :
+	    "the Engine is away: ", ans->text);
 }
 
 static void
@@ -195,6 +210,8 @@ static int
 bop_found(struct bop *op, struct engine_answer *ans,
     void (*again)(struct bop *))
 {
+	char	 asked[sizeof(op->container)];
+
 	if (ans->result == ENGINE_REFUSED && ans->status == 404) {
 		/* A create may be under way still, without its caller. */
 		if (++op->absent >= BOP_ABSENT)
@@ -209,8 +226,12 @@ bop_found(struct bop *op, struct engine_answer *ans,
 		return (-1);
 	}
 	op->absent = 0;
+	strlcpy(asked, op->container, sizeof(asked));
+	/* What was asked for by its ID cannot have another one. */
 	if (!bop_is_it(op, ans->json) ||
-	    bop_set_container(op, ans->json) == -1) {
+	    bop_set_container(op, ans->json) == -1 ||
+	    (asked[0] != '\0' && op->kind != BOP_REMOVE &&
+	    strcmp(asked, op->container) != 0)) {
 		bop_fail(op, CODE_CONFLICT, "", 0,
 		    "the container %s is not this sandbox's", op->name);
 		return (-1);
@@ -242,7 +263,7 @@ create_inspected(struct engine_answer *ans, void *arg)
 		return;
 	case 0:
 		/* As far as can be seen: the store has it removed. */
-		bop_fail(op, CODE_UNAVAILABLE, "", 1,
+		bop_fail(op, op->code, "", 1,
 		    "the container was not made: %s", op->text);
 		return;
 	}
@@ -272,10 +293,12 @@ create_created(struct engine_answer *ans, void *arg)
 
 	fault("broker.create.after");
 	strlcpy(op->text, ans->text, sizeof(op->text));
+	op->code = bop_code(ans);
 	switch (ans->result) {
 	case ENGINE_OK:
-		if (bop_set_container(op, ans->json) == -1)
-			strlcpy(op->text, "no sound ID", sizeof(op->text));
+		op->code = CODE_ENGINE_ERROR;
+		strlcpy(op->text, bop_set_container(op, ans->json) == -1 ?
+		    "no sound ID" : "it is gone", sizeof(op->text));
 		create_inspect(op);
 		return;
 	case ENGINE_REFUSED:
@@ -426,7 +449,7 @@ box_inspected(struct engine_answer *ans, void *arg)
 		return;
 	}
 	if (op->doubt) {
-		bop_fail(op, CODE_UNAVAILABLE, "", 1,
+		bop_fail(op, op->code, "", 1,
 		    "the Engine went away while it started: %s", op->text);
 		return;
 	}
@@ -451,6 +474,7 @@ box_started(struct engine_answer *ans, void *arg)
 
 	fault("broker.start.after");
 	strlcpy(op->text, ans->text, sizeof(op->text));
+	op->code = bop_code(ans);
 	if (ans->result == ENGINE_REFUSED && ans->status != 304) {
 		bop_fail_answer(op, ans, 1);
 		return;
@@ -751,7 +775,10 @@ broker_op_kick(void)
 	}
 }
 
-/* The Engine's events: what died without being told to. */
+/*
+ * The Engine's events: what died without being told to, and what appeared
+ * after everybody had given it up.
+ */
 
 struct death {
 	uint64_t	 n;
@@ -763,8 +790,8 @@ event_inspected(struct engine_answer *ans, void *arg)
 	struct death	*d = arg;
 
 	/*
-	 * Gone: its own event says so.  Running: it was started again.  No
-	 * answer: the inventory will tell.
+	 * Gone: its own event says so.  Running: it was started meanwhile.
+	 * No answer: the inventory will tell.
 	 */
 	if (ans->result == ENGINE_OK &&
 	    policy_ours(&broker_env.policy, ans->json, d->n) &&
@@ -808,7 +835,7 @@ void
 broker_op_event(const json_t *j)
 {
 	const json_t	*actor, *attr;
-	const char	*action, *container, *name;
+	const char	*action, *container, *name, *ours;
 	struct bop	*op;
 	uint64_t	 n;
 
@@ -817,7 +844,10 @@ broker_op_event(const json_t *j)
 	container = json_string_value(json_object_get(actor, "ID"));
 	attr = json_object_get(actor, "Attributes");
 	name = json_string_value(json_object_get(attr, "name"));
+	ours = json_string_value(json_object_get(attr, "sandboxd.instance"));
 	if (action == NULL || container == NULL || name == NULL ||
+	    ours == NULL ||
+	    strcmp(ours, broker_env.policy.conf.instance) != 0 ||
 	    !engine_name_ok(container) ||
 	    (n = policy_number(&broker_env.policy, name)) == 0)
 		return;
@@ -829,9 +859,11 @@ broker_op_event(const json_t *j)
 		if (strcmp(action, "die") == 0 && (op->kind == BOP_CREATE ||
 		    op->kind == BOP_START))
 			op->died = 1;
+		if (strcmp(action, "create") == 0 && op->kind == BOP_REMOVE)
+			op->appeared = 1;
 		return;
 	}
-	if (strcmp(action, "die") == 0)
+	if (strcmp(action, "die") == 0 || strcmp(action, "create") == 0)
 		event_inspect(container, n);
 	else if (strcmp(action, "destroy") == 0)
 		event_destroyed(n, container, attr);

@@ -367,6 +367,11 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 		ans->result = code == CURLE_COULDNT_CONNECT ? ENGINE_AWAY :
 		    call->cut ? ENGINE_INPUT : ENGINE_UNKNOWN;
 		ans->status = 0;
+		ans->late = call->broken == NULL &&
+		    code == CURLE_OPERATION_TIMEDOUT;
+		ans->bad = call->broken != NULL ||
+		    code == CURLE_WEIRD_SERVER_REPLY ||
+		    code == CURLE_UNSUPPORTED_PROTOCOL;
 		if (ans->result == ENGINE_AWAY && lcurl.easy_getinfo(call->easy,
 		    CURLINFO_OS_ERRNO, &err) == CURLE_OK && err != 0)
 			snprintf(ans->text, sizeof(ans->text), "%s: %s",
@@ -387,6 +392,7 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 	if ((ans->json = engine_json_load(call->buf == NULL ? "" : call->buf,
 	    call->len, &call->kind->bound)) == NULL) {
 		ans->result = ENGINE_UNKNOWN;
+		ans->bad = 1;
 		snprintf(ans->text, sizeof(ans->text),
 		    "the answer is not sound JSON");
 	}
@@ -759,8 +765,9 @@ engine_filter(char *dst, size_t size, const char *instance, int events)
 	engine_need_name(instance);
 	snprintf(label, sizeof(label), "sandboxd.instance=%s", instance);
 	if (events)
-		j = json_pack("{s:[s],s:[s,s,s],s:[s]}", "type", "container",
-		    "event", "die", "oom", "destroy", "label", label);
+		j = json_pack("{s:[s],s:[s,s,s,s],s:[s]}", "type", "container",
+		    "event", "create", "die", "oom", "destroy", "label",
+		    label);
 	else
 		j = json_pack("{s:[s]}", "label", label);
 	if (j == NULL || (s = json_dumps(j, JSON_COMPACT)) == NULL)

@@ -34,6 +34,8 @@ enum engine_result {
 struct engine_answer {
 	enum engine_result	 result;
 	long			 status;	/* HTTP status, 0 if none */
+	int			 late;		/* UNKNOWN: past its deadline */
+	int			 bad;		/* UNKNOWN: it was nonsense */
 	json_t			*json;		/* the caller's while he runs */
 	char			 text[ENGINE_TEXT_MAX];
 };
@@ -60,7 +62,7 @@ struct engine_call *engine_kill(const char *, engine_cb, void *);
 struct engine_call *engine_remove(const char *, engine_cb, void *);
 struct engine_call *engine_list(const char *, engine_cb, void *);
 /*
- * Containers' die, oom and destroy with that instance's label.  up is called
+ * Containers' create, die, oom and destroy with that instance's label.  up is called
  * when the Engine has taken the subscription, line for each event, and the
  * callback when the stream has ended, for whatever reason.
  */

@@ -264,6 +264,7 @@ int		 runner_recv_broke(struct chan *, struct frame *, void *);
 void		 reconcile_start(void);
 void		 reconcile_engine(void);
 void		 reconcile_container(const struct msg_box_state *);
+int		 reconcile_late(struct sandbox *, const struct msg_box_state *);
 void		 reconcile_dead(struct sandbox *,
 		    const struct msg_box_state *);
 void		 reconcile_end(const struct msg_box_done *);

@@ -28,7 +28,10 @@ broker_recv_died(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)f;
-	if ((sb = model_number(&st.model, m->n)) == NULL ||
+	sb = model_number(&st.model, m->n);
+	if (!m->gone && reconcile_late(sb, m))
+		return (0);
+	if (sb == NULL ||
 	    (m->nonce[0] != '\0' && strcmp(m->nonce, sb->r.nonce) != 0))
 		return (0);
 	reconcile_dead(sb, m);

@@ -92,6 +92,23 @@ reconcile_stray(const struct msg_box_state *m)
 	pipe_send(&st.broker, MSG_BOX_REMOVE, store_op(), 0, 0, -1, &ref);
 }
 
+/*
+ * A container that is not running: made by a create that had been given up,
+ * after its undoing.  Nobody else would ever remove it.  1 if that is it.
+ */
+int
+reconcile_late(struct sandbox *sb, const struct msg_box_state *m)
+{
+	if (sb != NULL && strcmp(m->nonce, sb->r.nonce) == 0 &&
+	    sb->r.state != SBX_FAILED && sb->r.state != SBX_DELETING &&
+	    sb->r.state != SBX_DELETED)
+		return (0);
+	/* Its removal is on its way, by its name. */
+	if (sb == NULL || !sb->op.queued)
+		reconcile_stray(m);
+	return (1);
+}
+
 void
 reconcile_container(const struct msg_box_state *m)
 {

@@ -18,9 +18,7 @@
 
 #include "fakeengine.h"
 
-#define FAKE_RULES	16
-#define FAKE_ID		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
-			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define FAKE_RULES	32
 #define FAKE_IMAGE	"sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb" \
 			"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
@@ -35,6 +33,7 @@ static pthread_mutex_t		 lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct fake_rule	*rules;
 static int			*seen;
 static json_t			*box;	/* the one container, as inspected */
+static int			 events = -1;	/* newest stream of them */
 
 static int
 put(int fd, const char *data, size_t len)
@@ -97,6 +96,27 @@ linger(int fd)
 		;
 }
 
+/* One that is told, as the real one does: with all labels. */
+static void
+tell(const char *action)
+{
+	json_t	*attr, *j;
+	char	*s;
+
+	if (events == -1)
+		return;
+	attr = json_deep_copy(json_object_get(json_object_get(box, "Config"),
+	    "Labels"));
+	json_object_set_new(attr, "name", json_string(json_string_value(
+	    json_object_get(box, "Name")) + 1));
+	j = json_pack("{s:s,s:{s:s,s:o}}", "Action", action, "Actor", "ID",
+	    FAKE_ID, "Attributes", attr);
+	s = json_dumps(j, JSON_COMPACT);
+	(void)putf(events, "%s\n", s);
+	free(s);
+	json_decref(j);
+}
+
 /* As the real one shows what it was asked for. */
 static void
 make_box(const char *name, json_t *body)
@@ -127,6 +147,7 @@ make_box(const char *name, json_t *body)
 	    "State", "Running", 0, "Pid", 0, "ExitCode", 0, "Error", "",
 	    "Config", conf, "HostConfig", host, "Mounts", mounts,
 	    "NetworkSettings", "Networks", "none");
+	tell("create");
 }
 
 static void
@@ -163,6 +184,7 @@ work_box(const struct request *r, int fd, char *path)
 	    json_string_value(json_object_get(box, "Name")) + 1) != 0))
 		return (reply(fd, 404, none));
 	if (strncmp(r->line, "DELETE", 6) == 0) {
+		tell("destroy");
 		json_decref(box);
 		box = NULL;
 		return (reply(fd, 204, NULL));
@@ -216,6 +238,7 @@ work(const struct request *r, int fd)
 		return (work_box(r, fd, path + 12));
 	if (strncmp(path, "/events", 7) == 0) {
 		(void)putf(fd, "HTTP/1.1 200 OK\r\n\r\n");
+		events = fd;
 		return (-2);
 	}
 	return (reply(fd, 404, "{\"message\":\"page not found\"}"));
@@ -258,18 +281,68 @@ take(struct request *r, char *buf, size_t size, size_t *have)
 }
 
 static void
+work_alone(const struct request *r)
+{
+	pthread_mutex_lock(&lock);
+	work(r, -1);
+	pthread_mutex_unlock(&lock);
+}
+
+static void
+taken(const struct request *r)
+{
+	json_t	*labels;
+
+	pthread_mutex_lock(&lock);
+	work(r, -1);
+	labels = json_object_get(json_object_get(box, "Config"), "Labels");
+	json_object_set_new(labels, "sandboxd.op", json_string(
+	    "99999999999999999999999999999999"));
+	reply(r->fd, 409, "{\"message\":\"Conflict. The name is in use\"}");
+	pthread_mutex_unlock(&lock);
+}
+
+static void
 misbehave(const struct request *r, const struct fake_rule *rule)
 {
 	static const char	 good[] = "HTTP/1.1 200 OK\r\n";
+	static const char	 zeros[65536];
+	int			 i;
 
 	switch (rule->how) {
 	case FAKE_HALF:
-		work(r, -1);
+		work_alone(r);
 		(void)putf(r->fd, "%sContent-Length: 500\r\n\r\n{\"Id\":\"aa",
 		    good);
 		break;
 	case FAKE_CUT:
-		work(r, -1);
+		work_alone(r);
+		break;
+	case FAKE_MUTE:
+		work_alone(r);
+		linger(r->fd);
+		break;
+	case FAKE_AFTER:
+		linger(r->fd);
+		/* Two looks later, and more. */
+		sleep(4);
+		work_alone(r);
+		break;
+	case FAKE_TAKEN:
+		taken(r);
+		break;
+	case FAKE_RAW:
+	case FAKE_STREAM:
+		(void)put(r->fd, rule->body, strlen(rule->body));
+		if (rule->how == FAKE_STREAM)
+			linger(r->fd);
+		break;
+	case FAKE_BIG:
+		(void)putf(r->fd, "%sContent-Length: 1073741824\r\n\r\n[",
+		    good);
+		for (i = 0; i < 16384; i++)
+			if (put(r->fd, zeros, sizeof(zeros)) == -1)
+				break;
 		break;
 	case FAKE_ENDLESS:
 		(void)putf(r->fd, "%s\r\n{\"a\":[0", good);
@@ -325,6 +398,10 @@ serve(void *arg)
 	}
 	if (ret == -2)
 		linger(r.fd);
+	pthread_mutex_lock(&lock);
+	if (events == r.fd)
+		events = -1;
+	pthread_mutex_unlock(&lock);
 	close(r.fd);
 	free(buf);
 	return (NULL);
@@ -356,6 +433,7 @@ fake_start(struct fake *f, const char *dir, const struct fake_rule *table)
 		f->seen = mmap(NULL, FAKE_RULES * sizeof(int),
 		    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ATF_REQUIRE(f->seen != MAP_FAILED);
+	memset(f->seen, 0, FAKE_RULES * sizeof(int));
 	snprintf(f->sock, sizeof(f->sock), "%s/engine", dir);
 	strlcpy(sun.sun_path, f->sock, sizeof(sun.sun_path));
 	(void)unlink(f->sock);

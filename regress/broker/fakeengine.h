@@ -13,18 +13,28 @@ enum fake_how {
 	FAKE_ANSWER,	/* status and body; nothing is done */
 	FAKE_HALF,	/* does it, and breaks off in the answer */
 	FAKE_CUT,	/* does it, and closes without a word */
+	FAKE_MUTE,	/* does it, and says nothing while the caller waits */
+	FAKE_AFTER,	/* does it when the caller has given up */
+	FAKE_TAKEN,	/* a create: another operation of ours has the name */
+	FAKE_RAW,	/* these bytes, and closes */
+	FAKE_STREAM,	/* these bytes, and no end */
+	FAKE_BIG,	/* a body of 1 GiB */
 	FAKE_REFUSE,	/* does nothing, and closes without a word */
 	FAKE_ENDLESS,	/* JSON without an end */
 	FAKE_HEADERS,	/* headers without an end */
 	FAKE_LATE	/* no answer while the caller waits */
 };
 
+/* The ID of its container. */
+#define FAKE_ID		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
 struct fake_rule {
 	const char	*request;	/* "METHOD /path": its beginning */
 	int		 times;		/* so often, then it is as usual */
 	enum fake_how	 how;
 	int		 status;
-	const char	*body;		/* FAKE_ANSWER; NULL: none */
+	const char	*body;		/* ANSWER, RAW, STREAM; NULL: none */
 };
 
 struct fake {

@@ -7,9 +7,11 @@
  * regress-srcs: testbroker.c fakeengine.c
  */
 #include <atf-c.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fakeengine.h"
 #include "testbroker.h"
@@ -118,7 +120,11 @@ ATF_TC_BODY(plain, tc)
 }
 
 /* An Engine that cannot speak is away, until it can. */
-ATF_TC_WITHOUT_HEAD(start);
+ATF_TC(start);
+ATF_TC_HEAD(start, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(b75) an Engine that cannot speak, is too old or no Linux");
+}
 ATF_TC_BODY(start, tc)
 {
 	deadline = 5000;
@@ -129,18 +135,28 @@ ATF_TC_BODY(start, tc)
 	      "\"MinAPIVersion\":\"1.12\"}" },
 	    { "GET /version", 1, FAKE_LATE, 0, NULL },
 	    { "GET /v1.41/info", 1, FAKE_HALF, 0, NULL },
+	    { "GET /v1.41/info", 1, FAKE_ANSWER, 200,
+	      "{\"OSType\":\"windows\"}" },
 	    { "GET /v1.41/info", 1, FAKE_ANSWER, 500, "oops" },
 	    { "GET /v1.41/events", 1, FAKE_ANSWER, 503, "{}" }));
 }
 
 /* A create whose answer is lost has happened: it is found by its name. */
-ATF_TC_WITHOUT_HEAD(create_half);
+ATF_TC(create_half);
+ATF_TC_HEAD(create_half, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c20) the answer breaks off");
+}
 ATF_TC_BODY(create_half, tc)
 {
 	lives(RULES({ CREATE, 1, FAKE_HALF, 0, NULL }));
 }
 
-ATF_TC_WITHOUT_HEAD(create_cut);
+ATF_TC(create_cut);
+ATF_TC_HEAD(create_cut, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c20) a create that is done, and not answered");
+}
 ATF_TC_BODY(create_cut, tc)
 {
 	lives(RULES({ CREATE, 1, FAKE_CUT, 0, NULL }));
@@ -151,19 +167,339 @@ ATF_TC_BODY(create_garbage, tc)
 {
 	/* It has not happened: absent, and absent again. */
 	fails(RULES({ CREATE, 1, FAKE_ANSWER, 200, "{\"Id\":" }),
-	    CODE_UNAVAILABLE, "not made", 1);
+	    CODE_ENGINE_ERROR, "not made", 1);
 	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
 	order(MSG_BOX_CREATE, MSG_BOX_STARTED);
 	end();
 }
 
-ATF_TC_WITHOUT_HEAD(create_late);
+ATF_TC(create_late);
+ATF_TC_HEAD(create_late, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c19) no answer in time, and nothing was made");
+}
 ATF_TC_BODY(create_late, tc)
 {
-	deadline = 5000;
-	fails(RULES({ CREATE, 1, FAKE_LATE, 0, NULL }), CODE_UNAVAILABLE,
-	    "not made", 1);
+	deadline = 2000;
+	fails(RULES({ CREATE, 1, FAKE_LATE, 0, NULL }),
+	    CODE_DEADLINE_EXCEEDED, "not made", 1);
 	end();
+}
+
+ATF_TC(create_mute);
+ATF_TC_HEAD(create_mute, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c19) no answer in time, and yet it was made: adopted");
+}
+ATF_TC_BODY(create_mute, tc)
+{
+	deadline = 2000;
+	lives(RULES({ CREATE, 1, FAKE_MUTE, 0, NULL }));
+}
+
+ATF_TC(create_after);
+ATF_TC_HEAD(create_after, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c19) made after it had been given up: told, and removed");
+}
+ATF_TC_BODY(create_after, tc)
+{
+	struct msg_box_state	 state;
+	struct msg_box_ref	 ref;
+	struct frame		 f;
+
+	deadline = 2000;
+	fails(RULES({ CREATE, 1, FAKE_AFTER, 0, NULL }),
+	    CODE_DEADLINE_EXCEEDED, "not made", 1);
+	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
+	tb_recv(&tb, MSG_BOX_DIED, &f, &state);
+	chan_frame_free(&f);
+	ATF_CHECK(state.n == req.n && !state.gone && !state.running);
+	ATF_CHECK_STREQ(state.nonce, req.nonce);
+	/* As the store does with what belongs to nobody. */
+	memset(&ref, 0, sizeof(ref));
+	strlcpy(ref.container, state.container, sizeof(ref.container));
+	strlcpy(ref.nonce, state.nonce, sizeof(ref.nonce));
+	need(tb_answer(&tb, tb_send(&tb, MSG_BOX_REMOVE, &ref), &m),
+	    MSG_BOX_REMOVED);
+	ATF_CHECK(tb_inventory(&tb, &state) == 0);
+	end();
+}
+
+ATF_TC(create_taken);
+ATF_TC_HEAD(create_taken, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c21) the name is in use by another operation's container");
+}
+ATF_TC_BODY(create_taken, tc)
+{
+	struct msg_box_state	 last;
+	struct msg_box_ref	 ref;
+
+	fails(RULES({ START, 0, FAKE_ANSWER, 0, NULL },
+	    { CREATE, 1, FAKE_TAKEN, 0, NULL }), CODE_CONFLICT, "not this",
+	    0);
+	/* Not by this operation's removal, nor its start. */
+	order(MSG_BOX_REMOVE, MSG_BOX_FAILED);
+	order(MSG_BOX_KILL, MSG_BOX_FAILED);
+	ATF_CHECK(tb_inventory(&tb, &last) == 1 && !last.running);
+	ATF_CHECK(fake.seen[0] == 0);
+	/* It is ours all the same: by what it is, the store has it removed. */
+	memset(&ref, 0, sizeof(ref));
+	strlcpy(ref.container, last.container, sizeof(ref.container));
+	strlcpy(ref.nonce, last.nonce, sizeof(ref.nonce));
+	need(tb_answer(&tb, tb_send(&tb, MSG_BOX_REMOVE, &ref), &m),
+	    MSG_BOX_REMOVED);
+	order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+	end();
+}
+
+/* A create's answer and an inspect's with the ID of another container. */
+ATF_TC_WITHOUT_HEAD(create_foreign);
+ATF_TC_BODY(create_foreign, tc)
+{
+#define OTHER	"cccccccccccccccccccccccccccccccc" \
+		"cccccccccccccccccccccccccccccccc"
+	static char	 shown[1024];
+
+	snprintf(shown, sizeof(shown), "{\"Id\":\"" OTHER "\",\"Name\":"
+	    "\"/other\",\"Config\":{\"Labels\":{}},\"State\":"
+	    "{\"Running\":true,\"Pid\":1}}");
+	fails(RULES({ "POST /v1.41/containers/" OTHER, 0, FAKE_ANSWER, 0,
+	    NULL },
+	    { "DELETE /v1.41/containers/" OTHER, 0, FAKE_ANSWER, 0, NULL },
+	    { INSPECT OTHER, 100, FAKE_ANSWER, 200, shown },
+	    { CREATE, 1, FAKE_ANSWER, 201, "{\"Id\":\"" OTHER "\"}" }),
+	    CODE_CONFLICT, "not this", 0);
+	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
+	ATF_CHECK(fake.seen[0] == 0 && fake.seen[1] == 0);
+	order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+	end();
+}
+
+/* What is asked for by its ID and shown with another is nothing of ours. */
+ATF_TC_WITHOUT_HEAD(inspect_foreign);
+ATF_TC_BODY(inspect_foreign, tc)
+{
+	static char	 shown[1024];
+
+	tb_policy(&tb);
+	tb_request(&tb, &req, 1);
+	snprintf(shown, sizeof(shown), "{\"Id\":\"" OTHER "\",\"Name\":"
+	    "\"/sbx-%.8s-1\",\"Config\":{\"Labels\":{"
+	    "\"sandboxd.instance\":\"%s\",\"sandboxd.op\":\"%s\"}},"
+	    "\"State\":{\"Running\":false}}", tb.policy.conf.instance,
+	    tb.policy.conf.instance, req.nonce);
+	fake_start(&fake, tb.dir, RULES(
+	    { "POST /v1.41/containers/" OTHER, 0, FAKE_ANSWER, 0, NULL },
+	    { INSPECT, 1, FAKE_ANSWER, 200, shown },
+	    { START, 0, FAKE_ANSWER, 0, NULL }));
+	tb_start(&tb, fake.sock);
+	tb_up(&tb);
+	order(MSG_BOX_CREATE, MSG_BOX_FAILED);
+	ATF_CHECK(m.failed.code == CODE_CONFLICT);
+	ATF_CHECK(fake.seen[0] == 0 && fake.seen[2] == 0);
+	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
+	end();
+}
+
+ATF_TC(unknown);
+ATF_TC_HEAD(unknown, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c23) a container that the Engine does not know (any more)");
+}
+ATF_TC_BODY(unknown, tc)
+{
+	begin(RULES({ "NONE", 0, FAKE_ANSWER, 0, NULL }));
+	order(MSG_BOX_START, MSG_BOX_FAILED);
+	ATF_CHECK(m.failed.code == CODE_NOT_FOUND && !m.failed.left);
+	order(MSG_BOX_KILL, MSG_BOX_DEAD);
+	ATF_CHECK(m.state.gone);
+	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
+	end();
+}
+
+#define HEAD	"HTTP/1.1 200 OK\r\n"
+
+static const struct odd {
+	const char	*name;
+	enum fake_how	 how;
+	const char	*body;
+	enum code	 code;
+} odds[] = {
+	{ "(b72) empty", FAKE_RAW, HEAD "Content-Length: 0\r\n\r\n",
+	  CODE_ENGINE_ERROR },
+	{ "(b72) not JSON", FAKE_RAW, HEAD "\r\nhello", CODE_ENGINE_ERROR },
+	{ "(b72) HTML", FAKE_RAW, "HTTP/1.1 502 Bad Gateway\r\n\r\n"
+	  "<html>502</html>", CODE_ENGINE_ERROR },
+	{ "(b72) 200 with an error", FAKE_RAW, HEAD "\r\n"
+	  "{\"message\":\"failed\"}", CODE_NOT_FOUND },
+	{ "(b72) a chunk is cut", FAKE_RAW, HEAD
+	  "Transfer-Encoding: chunked\r\n\r\n20\r\n{\"Id\":",
+	  CODE_UNAVAILABLE },
+	{ "(b72) no chunk at all", FAKE_RAW, HEAD
+	  "Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
+	  CODE_UNAVAILABLE },
+	{ "(b72) 1 GiB", FAKE_BIG, NULL, CODE_ENGINE_ERROR },
+	{ "(b72) depth 100", FAKE_RAW, HEAD "\r\n[[[[[[[[[[[[[[[[[[[[[[[[["
+	  "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+	  "[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+	  "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", CODE_ENGINE_ERROR },
+	{ "(b72) no end", FAKE_ENDLESS, NULL, CODE_ENGINE_ERROR },
+	{ "(b72) no Id", FAKE_RAW, HEAD "\r\n{\"Size\":1}",
+	  CODE_NOT_FOUND },
+	{ "(b72) Id a number", FAKE_RAW, HEAD "\r\n{\"Id\":7}",
+	  CODE_NOT_FOUND },
+	{ "(b72) Id a path", FAKE_RAW, HEAD "\r\n{\"Id\":\"../../x\"}",
+	  CODE_NOT_FOUND },
+	{ "(b73) 301", FAKE_RAW, "HTTP/1.1 301 Moved\r\nLocation: "
+	  "http://localhost/other\r\nContent-Length: 0\r\n\r\n",
+	  CODE_ENGINE_ERROR },
+	{ "(b73) 401", FAKE_RAW, "HTTP/1.1 401 Unauthorized\r\n"
+	  "WWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n",
+	  CODE_ENGINE_ERROR },
+	{ "(b73) 100 and no more", FAKE_RAW, "HTTP/1.1 100 Continue\r\n\r\n",
+	  CODE_UNAVAILABLE },
+	{ "(b73) 101", FAKE_RAW, "HTTP/1.1 101 Switching Protocols\r\n"
+	  "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n{}",
+	  CODE_ENGINE_ERROR },
+	{ "(b73) HTTP/0.9", FAKE_RAW, "{\"Id\":\"sha256:aa\"}",
+	  CODE_ENGINE_ERROR },
+	{ "(b73) headers without an end", FAKE_HEADERS, NULL,
+	  CODE_ENGINE_ERROR },
+};
+
+/* An answer that makes no sense is an error, and the last of it. */
+ATF_TC_WITHOUT_HEAD(odd_image);
+ATF_TC_BODY(odd_image, tc)
+{
+	const struct odd	*o;
+	size_t			 i;
+
+	for (i = 0; i < sizeof(odds) / sizeof(odds[0]); i++) {
+		struct fake_rule	 r[] = {
+			{ "GET /other", 0, FAKE_ANSWER, 0, NULL },
+			{ CREATE, 0, FAKE_ANSWER, 0, NULL },
+			{ "GET /v1.41/images/", 100, odds[i].how, 0,
+			  odds[i].body },
+			{ 0 }
+		};
+
+		o = &odds[i];
+		printf("%s\n", o->name);
+		fails(r, o->code, "", 0);
+		printf("\t%s\n", m.failed.text);
+		ATF_CHECK(m.failed.text[0] != '\0');
+		ATF_CHECK(fake.seen[0] == 0 && fake.seen[1] == 0);
+		/* With one that makes sense again it goes on. */
+		fake_stop(&fake);
+		fake_start(&fake, tb.dir, RULES({ "NONE", 0, FAKE_ANSWER, 0,
+		    NULL }));
+		tb_back(&tb);
+		order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+		end();
+	}
+}
+
+static int
+count_files(pid_t pid)
+{
+	struct dirent	*de;
+	char		 name[64];
+	DIR		*dir;
+	int		 n = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/fd", (int)pid);
+	ATF_REQUIRE((dir = opendir(name)) != NULL);
+	while ((de = readdir(dir)) != NULL)
+		n++;
+	closedir(dir);
+	return (n);
+}
+
+static long
+resident(pid_t pid)
+{
+	char	 name[64];
+	FILE	*f;
+	long	 all, pages = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/statm", (int)pid);
+	ATF_REQUIRE((f = fopen(name, "r")) != NULL);
+	ATF_REQUIRE(fscanf(f, "%ld %ld", &all, &pages) == 2);
+	fclose(f);
+	return (pages * sysconf(_SC_PAGESIZE));
+}
+
+/* After many answers that made no sense the broker is as large as before. */
+ATF_TC_WITHOUT_HEAD(leaks);
+ATF_TC_BODY(leaks, tc)
+{
+	const char	*soak = getenv("SOAK");
+	size_t		 i, step = 3;
+	long		 memory = 0;
+	int		 files = 0, pass, passes = 3;
+
+	if (soak != NULL && strcmp(soak, "yes") == 0) {
+		passes = 50;
+		step = 1;
+	}
+	begin(RULES({ "NONE", 0, FAKE_ANSWER, 0, NULL }));
+	for (pass = 1; pass <= passes; pass++) {
+		for (i = 0; i < sizeof(odds) / sizeof(odds[0]); i += step) {
+			struct fake_rule	 r[] = {
+				{ "GET /v1.41/images/", 100, odds[i].how, 0,
+				  odds[i].body },
+				{ "GET /v1.41/containers/json", 1,
+				  odds[i].how, 0, odds[i].body },
+				{ 0 }
+			};
+
+			fake_stop(&fake);
+			fake_start(&fake, tb.dir, r);
+			tb_back(&tb);
+			order(MSG_BOX_CREATE, MSG_BOX_FAILED);
+			need(tb_answer(&tb, tb_send(&tb, MSG_INVENTORY, NULL),
+			    &m), MSG_INVENTORY_END);
+		}
+		if (pass == 1) {
+			files = count_files(tb.pid);
+			memory = resident(tb.pid);
+		}
+	}
+	/* The kept connections may be one or another. */
+	ATF_CHECK_MSG(count_files(tb.pid) <= files + 8, "%d descriptors "
+	    "after %d", count_files(tb.pid), files);
+#ifndef __SANITIZE_ADDRESS__
+	ATF_CHECK_MSG(resident(tb.pid) < memory + (4 << 20), "%ld bytes "
+	    "after %ld", resident(tb.pid), memory);
+#endif
+	end();
+}
+
+/* The same as answers to what is asked until there is a sound one. */
+ATF_TC_WITHOUT_HEAD(odd_inspect);
+ATF_TC_BODY(odd_inspect, tc)
+{
+	struct fake_rule	 r[8];
+	size_t			 i, n = 0;
+
+	memset(r, 0, sizeof(r));
+	for (i = 0; i < sizeof(odds) / sizeof(odds[0]); i++) {
+		/* What is JSON is somebody else's container, and so told. */
+		if (odds[i].code == CODE_NOT_FOUND || i % 3 != 0)
+			continue;
+		r[n].request = INSPECT;
+		r[n].times = 1;
+		r[n].how = odds[i].how;
+		r[n++].body = odds[i].body;
+		ATF_REQUIRE(n < 8);
+	}
+	lives(r);
 }
 
 ATF_TC_WITHOUT_HEAD(create_refused);
@@ -205,7 +541,7 @@ ATF_TC_BODY(image_deep, tc)
 
 	memset(deep, '[', sizeof(deep) - 1);
 	fails(RULES({ "GET /v1.41/images/", 1, FAKE_ANSWER, 200, deep }),
-	    CODE_UNAVAILABLE, "not sound JSON", 0);
+	    CODE_ENGINE_ERROR, "not sound JSON", 0);
 	end();
 }
 
@@ -214,7 +550,7 @@ ATF_TC_BODY(image_double, tc)
 {
 	fails(RULES({ "GET /v1.41/images/", 1, FAKE_ANSWER, 200,
 	    "{\"Id\":\"sha256:aa\",\"Id\":\"sha256:bb\"}" }),
-	    CODE_UNAVAILABLE, "not sound JSON", 0);
+	    CODE_ENGINE_ERROR, "not sound JSON", 0);
 	end();
 }
 
@@ -266,12 +602,25 @@ ATF_TC_BODY(start_lost, tc)
 	end();
 }
 
-ATF_TC_WITHOUT_HEAD(start_refused);
+ATF_TC(start_refused);
+ATF_TC_HEAD(start_refused, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c22) the Engine says 500 to a start");
+}
 ATF_TC_BODY(start_refused, tc)
 {
-	fails(RULES({ START, 1, FAKE_ANSWER, 500,
-	    "{\"message\":\"OCI runtime create failed\"}" }),
+	static char	 words[4096];
+	int		 n;
+
+	/* Its words are cut, and cannot play with a terminal. */
+	n = snprintf(words, sizeof(words),
+	    "{\"message\":\"OCI runtime\\u001b[2J create failed ");
+	memset(words + n, 'x', sizeof(words) - n - 3);
+	memcpy(words + sizeof(words) - 3, "\"}", 3);
+	fails(RULES({ START, 1, FAKE_ANSWER, 500, words }),
 	    CODE_ENGINE_ERROR, "OCI runtime", 1);
+	ATF_CHECK(strchr(m.failed.text, '\033') == NULL);
+	ATF_CHECK(strlen(m.failed.text) <= TEXT_MAX);
 	order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
 	end();
 }
@@ -347,7 +696,11 @@ ATF_TC_BODY(away, tc)
 	end();
 }
 
-ATF_TC_WITHOUT_HEAD(events_bad);
+ATF_TC(events_bad);
+ATF_TC_HEAD(events_bad, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(b74) events that are none; the stream is cut (c24)");
+}
 ATF_TC_BODY(events_bad, tc)
 {
 	struct msg_engine	 e;
@@ -364,6 +717,83 @@ ATF_TC_BODY(events_bad, tc)
 		tb_up(&tb);
 	}
 	order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+	end();
+}
+
+/* What the broker tells unasked, until an inventory has been answered. */
+static int
+told(void)
+{
+	struct frame	 f;
+	int		 n = 0;
+
+	tb_send(&tb, MSG_INVENTORY, NULL);
+	for (;;) {
+		ATF_REQUIRE(chan_get_wait(&tb.ch, &f) == 1);
+		if (f.op == tb.op && f.type == MSG_INVENTORY_END)
+			break;
+		n += f.type == MSG_BOX_DIED;
+		chan_frame_free(&f);
+	}
+	chan_frame_free(&f);
+	return (n);
+}
+
+/*
+ * (c24) What is told twice, too late or in the wrong order is looked at, and
+ * what is not ours is not.
+ */
+ATF_TC(events_odd);
+ATF_TC_HEAD(events_odd, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(b74) events of nothing that is ours, "
+	    "doubled, late, too long");
+}
+ATF_TC_BODY(events_odd, tc)
+{
+	static const char	 head[] = "HTTP/1.1 200 OK\r\n\r\n";
+	static char		 text[400000];
+	struct msg_engine	 e;
+	struct frame		 f;
+	const char		*in;
+	int			 n, i;
+
+	tb_policy(&tb);
+	tb_request(&tb, &req, 1);
+	in = tb.policy.conf.instance;
+	n = snprintf(text, sizeof(text), "%s{\"Action\":\"dance\",\"Actor\":"
+	    "{\"ID\":\"aa\",\"Attributes\":{\"name\":\"sbx-%.8s-1\"}}}\n"
+	    "{\"Action\":\"die\"}\n{\"Action\":\"die\",\"Actor\":7}\n", head,
+	    in);
+	/* Of our name without our label, and with another instance's. */
+	for (i = 0; i < 2; i++)
+		n += snprintf(text + n, sizeof(text) - n, "{\"Action\":"
+		    "\"destroy\",\"time\":1,\"Actor\":{\"ID\":\"aa\","
+		    "\"Attributes\":{\"name\":\"sbx-%.8s-1\"%s}}}\n", in,
+		    i == 0 ? "" : ",\"sandboxd.instance\":\"ff\"");
+	/* An end of what runs, as if it came late, and twice. */
+	for (i = 0; i < 2; i++)
+		n += snprintf(text + n, sizeof(text) - n, "{\"Action\":"
+		    "\"die\",\"time\":1,\"Actor\":{\"ID\":\"" FAKE_ID "\","
+		    "\"Attributes\":{\"name\":\"sbx-%.8s-1\","
+		    "\"sandboxd.instance\":\"%s\"}}}\n", in, in);
+	fake_start(&fake, tb.dir, RULES(
+	    { "GET /v1.41/events", 1, FAKE_STREAM, 0, text }));
+	tb_start(&tb, fake.sock);
+	tb_up(&tb);
+	ATF_CHECK(told() == 0);
+	order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+	/* A line past its bound ends the stream: asked again, and listed. */
+	n = snprintf(text, sizeof(text), "%s{\"Action\":\"", head);
+	memset(text + n, 'x', 300000);
+	snprintf(text + n + 300000, 10, "\"}\n");
+	fake_stop(&fake);
+	tb_recv(&tb, MSG_ENGINE, &f, &e);
+	chan_frame_free(&f);
+	fake_start(&fake, tb.dir, RULES(
+	    { "GET /v1.41/events", 1, FAKE_STREAM, 0, text }));
+	tb_up(&tb);
+	tb_back(&tb);
 	end();
 }
 
@@ -396,7 +826,11 @@ ATF_TC_BODY(import_error, tc)
 	    CODE_ENGINE_ERROR);
 }
 
-ATF_TC_WITHOUT_HEAD(import_cut);
+ATF_TC(import_cut);
+ATF_TC_HEAD(import_cut, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c20) an upload breaks off");
+}
 ATF_TC_BODY(import_cut, tc)
 {
 	import_fails(RULES({ "POST /v1.41/images/create", 1, FAKE_REFUSE, 0,
@@ -406,13 +840,18 @@ ATF_TC_BODY(import_cut, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, away);
+	ATF_TP_ADD_TC(tp, create_after);
 	ATF_TP_ADD_TC(tp, create_cut);
+	ATF_TP_ADD_TC(tp, create_foreign);
 	ATF_TP_ADD_TC(tp, create_garbage);
 	ATF_TP_ADD_TC(tp, create_half);
 	ATF_TP_ADD_TC(tp, create_late);
+	ATF_TP_ADD_TC(tp, create_mute);
 	ATF_TP_ADD_TC(tp, create_other);
 	ATF_TP_ADD_TC(tp, create_refused);
+	ATF_TP_ADD_TC(tp, create_taken);
 	ATF_TP_ADD_TC(tp, events_bad);
+	ATF_TP_ADD_TC(tp, events_odd);
 	ATF_TP_ADD_TC(tp, image_arch);
 	ATF_TP_ADD_TC(tp, image_deep);
 	ATF_TP_ADD_TC(tp, image_double);
@@ -421,7 +860,11 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, import_cut);
 	ATF_TP_ADD_TC(tp, import_error);
 	ATF_TP_ADD_TC(tp, inspect_bad);
+	ATF_TP_ADD_TC(tp, inspect_foreign);
+	ATF_TP_ADD_TC(tp, leaks);
 	ATF_TP_ADD_TC(tp, list_bad);
+	ATF_TP_ADD_TC(tp, odd_image);
+	ATF_TP_ADD_TC(tp, odd_inspect);
 	ATF_TP_ADD_TC(tp, plain);
 	ATF_TP_ADD_TC(tp, remove_bad);
 	ATF_TP_ADD_TC(tp, remove_refused);
@@ -429,5 +872,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, start_cut);
 	ATF_TP_ADD_TC(tp, start_lost);
 	ATF_TP_ADD_TC(tp, start_refused);
+	ATF_TP_ADD_TC(tp, unknown);
 	return (atf_no_error());
 }

@@ -197,6 +197,18 @@ tb_up(struct tb *tb)
 	} while (!m.up);
 }
 
+void
+tb_back(struct tb *tb)
+{
+	struct frame		 f;
+	struct msg_engine	 m;
+
+	tb_recv(tb, MSG_ENGINE, &f, &m);
+	chan_frame_free(&f);
+	ATF_REQUIRE(!m.up);
+	tb_up(tb);
+}
+
 uint64_t
 tb_send(struct tb *tb, uint32_t type, const void *msg)
 {

@@ -24,6 +24,8 @@ void	 tb_stop(struct tb *);
 void	 tb_recv(struct tb *, uint32_t, struct frame *, void *);
 /* Waits until the Engine is up. */
 void	 tb_up(struct tb *);
+/* The same after its Engine was replaced. */
+void	 tb_back(struct tb *);
 /* An answer of the operation: its type, and the message. */
 uint32_t tb_answer(struct tb *, uint64_t, void *);
 uint64_t tb_send(struct tb *, uint32_t, const void *);
