@@ -216,6 +216,10 @@ static const struct msg_field f_status_info[] = {
 	MSG_F(proto_status_info, ready, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, execs, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, clients, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, requests, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, waiting, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, subscriptions, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, pipes, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, events, M_UINT, 0, M_OPT),
 };
 

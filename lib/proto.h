@@ -293,6 +293,10 @@ struct proto_status_info {
 	uint64_t	 ready;
 	uint64_t	 execs;		/* running */
 	uint64_t	 clients;	/* sessions */
+	uint64_t	 requests;	/* neither accepted nor ended */
+	uint64_t	 waiting;	/* long ones: attached, waits, EVENTS */
+	uint64_t	 subscriptions;	/* of these EVENTS */
+	uint64_t	 pipes;		/* ends of pipes not taken yet */
 	uint64_t	 events;	/* newest host sequence */
 };
 

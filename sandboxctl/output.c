@@ -488,6 +488,11 @@ out_status(FILE *f, const struct proto_status_info *s,
 	    (unsigned long long)s->sandboxes, (unsigned long long)s->ready);
 	out_number(f, "execs", s->execs);
 	out_number(f, "clients", s->clients);
+	fprintf(f, "%-12s %llu, %llu that go on, %llu of them subscriptions\n",
+	    "requests", (unsigned long long)s->requests,
+	    (unsigned long long)s->waiting,
+	    (unsigned long long)s->subscriptions);
+	out_number(f, "pipes", s->pipes);
 	out_number(f, "events", s->events);
 	fputc('\n', f);
 	t = table_new(heads, sizeof(heads) / sizeof(heads[0]));

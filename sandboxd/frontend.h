@@ -25,6 +25,7 @@
 #define CLIENT_READ_WAIT	30	/* s in which it takes no answer */
 #define CLIENT_OUT_STOP		(256 * 1024)	/* no requests beyond it */
 #define CLIENT_OUT_MAX		(8 * 1024 * 1024) /* the end of the client */
+#define UID_OUT_MAX		(64 * 1024 * 1024) /* of all its clients */
 #define CLIENT_FDS_MAX		64	/* pipes' ends that it has not taken */
 #define UID_FDS_MAX		512
 #define CLIENT_CREDITS		16	/* CREDITs ahead of the EVENTs */
@@ -74,6 +75,7 @@ struct client {
 	unsigned int		 nshort;
 	unsigned int		 ncontrol;
 	unsigned int		 nlong;
+	size_t			 out;		/* bytes of answers, as told */
 	unsigned int		 fdqueue;	/* descriptors in the queue */
 	unsigned int		 fdsent;	/* sent, maybe not received */
 	int			 stalled;	/* in the uid's queue */
@@ -87,6 +89,7 @@ struct uid_stat {
 	unsigned int		 nclients;
 	unsigned int		 nshort;
 	unsigned int		 nlong;
+	size_t			 out;	/* of its clients */
 	unsigned int		 nfds;	/* of its clients, as counted last */
 	TAILQ_HEAD(, client)	 stalled;	/* wait for the uid's bound */
 };
@@ -105,6 +108,7 @@ void		 client_send(struct client *, uint32_t type, uint32_t id,
 		    int fd, const void *msg);
 void		 client_error(struct client *, uint32_t id, enum code,
 		    const char *field, const char *text);
+void		 client_counts(struct proto_status_info *);
 void		 client_greeted(struct client *);
 /* The bounds may allow more now. */
 void		 client_resume(struct client *);

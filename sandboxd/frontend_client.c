@@ -88,10 +88,11 @@ uid_put(struct uid_stat *us)
 {
 	if (us->nclients > 0)
 		return;
-	if (us->nshort != 0 || us->nlong != 0 || us->nfds != 0)
-		log_warnx("uid %u: %u and %u requests and %u descriptors "
-		    "without a client", us->uid, us->nshort, us->nlong,
-		    us->nfds);
+	if (us->nshort != 0 || us->nlong != 0 || us->nfds != 0 ||
+	    us->out != 0)
+		log_warnx("uid %u: %u and %u requests, %u descriptors and "
+		    "%zu bytes without a client", us->uid, us->nshort,
+		    us->nlong, us->nfds, us->out);
 	RB_REMOVE(uid_tree, &uids, us);
 	free(us);
 }
@@ -253,6 +254,15 @@ client_fds_allowed(struct client *c)
 	return (c->us->nfds < UID_FDS_MAX);
 }
 
+/* What waits for it, told to its uid's count. */
+static void
+client_out(struct client *c)
+{
+	c->us->out -= c->out;
+	c->out = imsgbuf_queuesize(&c->ibuf);
+	c->us->out += c->out;
+}
+
 /* Nothing of it is under way that ends by itself. */
 static int
 client_idle(const struct client *c)
@@ -280,6 +290,7 @@ client_on_write(int fd, short event, void *arg)
 		return;
 	}
 	client_fds_sent(c);
+	client_out(c);
 	if (imsgbuf_queuelen(&c->ibuf) == 0)
 		event_del(&c->wtmo);
 	else {
@@ -375,6 +386,7 @@ client_close(struct client *c, const char *why)
 	event_del(&c->wtmo);
 	us->nfds -= c->fdqueue + c->fdsent;
 	imsgbuf_clear(&c->ibuf);
+	client_out(c);
 	/* The parent holds the socket too, and learns of the end by this. */
 	(void)shutdown(c->fd, SHUT_RDWR);
 	rights_close(c->fd);
@@ -414,6 +426,7 @@ client_send(struct client *c, uint32_t type, uint32_t id, int fd,
 	if (c->broken || def == NULL || msg_encode_map(&sb, def, msg) == -1 ||
 	    (fd != -1 && !client_fds_allowed(c)) ||
 	    imsgbuf_queuesize(&c->ibuf) + sb.size > CLIENT_OUT_MAX ||
+	    c->us->out + sb.size > UID_OUT_MAX ||
 	    imsg_compose(&c->ibuf, type, id, 0, fd, sb.data, sb.size) == -1) {
 		if (fd != -1)
 			close(fd);
@@ -424,6 +437,7 @@ client_send(struct client *c, uint32_t type, uint32_t id, int fd,
 			c->fdqueue++;
 			c->us->nfds++;
 		}
+		client_out(c);
 		if (!event_pending(&c->wev, EV_WRITE, NULL))
 			event_active(&c->flush, EV_WRITE, 1);
 	}
@@ -441,6 +455,20 @@ client_error(struct client *c, uint32_t id, enum code code,
 	snprintf(e.text, sizeof(e.text), "%s", text);
 	snprintf(e.field, sizeof(e.field), "%s", field);
 	client_send(c, PROTO_ERROR, id, -1, &e);
+}
+
+/* What the store cannot know. */
+void
+client_counts(struct proto_status_info *m)
+{
+	struct client	*c;
+
+	RB_FOREACH(c, client_tree, &clients) {
+		client_fds_settle(c);
+		m->requests += c->nshort + c->ncontrol;
+		m->waiting += c->nlong;
+		m->pipes += c->fdqueue + c->fdsent;
+	}
 }
 
 /*

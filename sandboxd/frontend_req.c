@@ -367,6 +367,9 @@ request_recv_answer(struct chan *ch, struct frame *f, void *msg)
 	case PROTO_EVENT:
 		r->events++;
 		break;
+	case PROTO_STATUS_INFO:
+		client_counts(msg);
+		break;
 	default:
 		break;
 	}

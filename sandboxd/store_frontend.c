@@ -258,6 +258,7 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 		m.execs += sb->nexecs;
 	}
 	m.clients = st.nsessions;
+	m.subscriptions = events_subs();
 	m.events = st.log.done_seq;
 	answer(&a, PROTO_STATUS_INFO, &m);
 	answer_end(&a);

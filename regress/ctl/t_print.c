@@ -234,6 +234,9 @@ ATF_TC_BODY(status, tc)
 	strlcpy(s.engine, "20.10", sizeof(s.engine));
 	s.sandboxes = 3;
 	s.ready = 2;
+	s.requests = 1;
+	s.waiting = 3;
+	s.subscriptions = 2;
 	strlcpy(p[0].name, "parent", sizeof(p[0].name));
 	p[0].pid = 10;
 	strlcpy(p[0].user, "root", sizeof(p[0].user));
@@ -252,6 +255,8 @@ ATF_TC_BODY(status, tc)
 	    "sandboxes    3, 2 of them ready\n"
 	    "execs        0\n"
 	    "clients      0\n"
+	    "requests     1, 3 that go on, 2 of them subscriptions\n"
+	    "pipes        0\n"
 	    "events       0\n"
 	    "\n"
 	    "PROCESS  PID  USER       UPTIME\n"

@@ -244,23 +244,19 @@ ROOT_TEST(incomplete)
 	finish();
 }
 
-/* Answers that nobody takes: a bound, and then the end of that client. */
-ROOT_TEST(never_reads)
+/* A subscriber who is told of n events of five KiB and takes none. */
+static void
+swamp(struct cl *c, int n)
 {
 	struct proto_events	 ev;
 	struct proto_event	 e;
-	struct proto_hello	 hello;
-	struct imsgbuf		 b;
-	struct cl		 c;
-	msgpack_sbuffer		 sb;
 	char			 text[256];
-	int			 i, n;
+	int			 i;
 
-	begin();
-	cl_greet(&fe, &c, 0);
+	cl_greet(&fe, c, 0);
 	memset(&ev, 0, sizeof(ev));
 	ev.follow = 1;
-	cl_send(&c, PROTO_EVENTS, 2, &ev);
+	cl_send(c, PROTO_EVENTS, 2, &ev);
 	fe_expect(&fe.store, PROTO_EVENTS, NULL, NULL);
 	memset(&e, 0, sizeof(e));
 	memset(text, 'x', sizeof(text) - 1);
@@ -272,10 +268,41 @@ ROOT_TEST(never_reads)
 		ATF_REQUIRE(kvv_add(&e.detail, key, text) == 0);
 	}
 	snprintf(e.type, sizeof(e.type), "x");
-	/* Twice what the bound allows. */
-	for (i = 0; i < 3400; i++)
-		fe_send(&fe.store, PROTO_EVENT, c.session, 2, -1, &e);
+	for (i = 0; i < n; i++)
+		fe_send(&fe.store, PROTO_EVENT, c->session, 2, -1, &e);
 	msg_clear(&e, proto_def(PROTO_EVENT));
+}
+
+/* Many of one user, each below the bound of one: together they have theirs. */
+ROOT_TEST(never_read_together)
+{
+	struct cl	 c[12];
+	int		 i;
+
+	begin();
+	for (i = 0; i < 12; i++)
+		swamp(&c[i], 1300);
+	for (i = 0; i < 2; i++)
+		fe_log(&fe, "closed: its answers cannot be queued");
+	cl_ping(&fe, &good, ++good_req);
+	for (i = 0; i < 12; i++)
+		cl_close(&c[i]);
+	alive();
+	finish();
+}
+
+/* Answers that nobody takes: a bound, and then the end of that client. */
+ROOT_TEST(never_reads)
+{
+	struct proto_hello	 hello;
+	struct imsgbuf		 b;
+	struct cl		 c;
+	msgpack_sbuffer		 sb;
+	int			 n;
+
+	begin();
+	/* Twice what the bound allows. */
+	swamp(&c, 3400);
 	cl_gone(&c);
 	alive();
 
@@ -419,6 +446,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, number_twice);
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, incomplete);
+	ATF_TP_ADD_TC(tp, never_read_together);
 	ATF_TP_ADD_TC(tp, never_reads);
 	ATF_TP_ADD_TC(tp, descriptors_not_taken);
 	ATF_TP_ADD_TC(tp, come_and_go);
