@@ -6,9 +6,15 @@
  *	h_tree tree n		n processes, each detached in its own way, all
  *				deaf to TERM; says "ready" when they are there
  *	h_tree threads		a child of a thread that is not the first
+ *	h_tree flight		sends descriptors that nobody takes, until its
+ *				user may have no more under way; says "ready"
  */
 
+#include <sys/resource.h>
+#include <sys/socket.h>
+
 #include <err.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -85,6 +91,51 @@ thread(void *arg)
 	return (arg);
 }
 
+static void
+flight(void)
+{
+	struct rlimit	 rl;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+	int		 sv[2], fds[200], i;
+	union {
+		struct cmsghdr	 hdr;
+		char		 buf[CMSG_SPACE(sizeof(fds))];
+	} cm;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		err(1, "getrlimit");
+	rl.rlim_cur = rl.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+		err(1, "setrlimit");
+	for (i = 0; i < 200; i++)
+		fds[i] = STDOUT_FILENO;
+	memset(&mh, 0, sizeof(mh));
+	iov.iov_base = (void *)"";
+	iov.iov_len = 1;
+	mh.msg_iov = &iov;
+	mh.msg_iovlen = 1;
+	mh.msg_control = &cm;
+	mh.msg_controllen = sizeof(cm);
+	cm.hdr.cmsg_level = SOL_SOCKET;
+	cm.hdr.cmsg_type = SCM_RIGHTS;
+	cm.hdr.cmsg_len = CMSG_LEN(sizeof(fds));
+	memcpy(CMSG_DATA(&cm.hdr), fds, sizeof(fds));
+	do {
+		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, sv) == -1)
+			err(1, "socketpair");
+		for (i = 0; i < 5; i++)
+			if (sendmsg(sv[0], &mh, MSG_DONTWAIT) == -1)
+				break;
+	} while (i == 5);
+	if (errno != ETOOMANYREFS)
+		err(1, "sendmsg");
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -100,5 +151,7 @@ main(int argc, char *argv[])
 	    pthread_create(&t, NULL, thread, NULL) == 0)
 		for (;;)
 			pause();
+	if (argc == 2 && strcmp(argv[1], "flight") == 0)
+		flight();
 	return (1);
 }

@@ -82,10 +82,11 @@ rig_limit(const struct rig *r)
 {
 	struct rlimit	 rl;
 
-	if (r->nproc == 0)
-		return;
 	rl.rlim_cur = rl.rlim_max = r->nproc;
-	if (setrlimit(RLIMIT_NPROC, &rl) == -1)
+	if (r->nproc != 0 && setrlimit(RLIMIT_NPROC, &rl) == -1)
+		err(1, "setrlimit");
+	rl.rlim_cur = rl.rlim_max = r->nofile;
+	if (r->nofile != 0 && setrlimit(RLIMIT_NOFILE, &rl) == -1)
 		err(1, "setrlimit");
 }
 

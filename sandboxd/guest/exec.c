@@ -66,6 +66,7 @@ exec_alloc(void)
 		memset(e, 0, sizeof(*e));
 		/* Nought is a descriptor. */
 		e->ctl = e->in.fd = e->out[0].fd = e->out[1].fd = -1;
+		e->far[0] = e->far[1] = -1;
 		e->reaper = -1;
 		e->in.total = UINT64_MAX;
 		return (e);
@@ -108,7 +109,7 @@ exec_spare(void)
 	if (g.spare != NULL || spare_failed || g.stopping ||
 	    g.nexecs >= GP_MAX_EXECS || (e = exec_alloc()) == NULL)
 		return;
-	if (reaper_spawn(e) == -1) {
+	if (reaper_spawn(e, 0) == -1) {
 		spare_failed = 1;
 		return;
 	}
@@ -160,7 +161,7 @@ exec_start(uint64_t k, const struct gp_start *m)
 		return;
 	}
 	exec_insert(e, k);
-	if (e->reaper == -1 && reaper_spawn(e) == -1) {
+	if (e->reaper == -1 && reaper_spawn(e, 0) == -1) {
 		error = errno;
 		exec_fail(e, GP_NS_LIMIT, error);
 		return;
@@ -170,12 +171,10 @@ exec_start(uint64_t k, const struct gp_start *m)
 	e->grace = m->grace;
 	if (m->timeout != 0)
 		e->deadline = g.now + m->timeout * MSEC;
-	if (reaper_input(e) == -1) {
+	if (reaper_give(e, m) == -1) {
 		error = errno;
 		exec_fail(e, GP_NS_LIMIT, error);
-		return;
 	}
-	reaper_give(e, m);
 }
 
 /* Its reaper was killed before it had begun; by another one's command. */
@@ -194,10 +193,8 @@ exec_retry(struct exec *e)
 	reaper_close(e);
 	if (++e->tries == START_TRIES)
 		error = ECHILD;
-	else if (reaper_spawn(e) == -1 || reaper_input(e) == -1)
+	else if (reaper_spawn(e, 1) == -1 || reaper_give_again(e, old) == -1)
 		error = errno;
-	else
-		reaper_give_again(e, old);
 	munmap(old, sizeof(*old));
 	if (error != 0)
 		exec_fail(e, error == ECHILD ? GP_NS_ERROR : GP_NS_LIMIT,
@@ -296,6 +293,8 @@ exec_ended(struct exec *e)
 	input_close(e);
 	e->state = EX_ENDED;
 	e->deadline = 0;
+	if (e->sh->stage == SH_EMPTY && e->reaper != -1)
+		reaper_recycle(e);
 	exec_dirty(e, P_EXIT);
 	fault("guest.exit.after");
 }
@@ -451,13 +450,15 @@ exec_child(pid_t pid, int status)
 	struct exec	*e = exec_by_reaper(pid);
 
 	if (WIFSTOPPED(status)) {
-		if (e != NULL)
+		if (e != NULL || reaper_is_idle(pid))
 			kill(pid, SIGCONT);
 		return;
 	}
 	spare_failed = 0;
 	if (e != NULL)
 		exec_reaper_ended(e, status);
+	else if (reaper_is_idle(pid))
+		reaper_idle_ended(pid);
 	else
 		exec_orphan(pid, status);
 }

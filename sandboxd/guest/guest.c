@@ -68,7 +68,19 @@ watch_fd(int fd, enum source src, uint32_t slot, uint32_t edge)
 	return (epoll_ctl(g.epfd, EPOLL_CTL_ADD, fd, &ev));
 }
 
-/* Low numbers are taken for good: reapers use 0 to 4 for themselves. */
+/* What is watched already is about another exec now. */
+int
+watch_again(int fd, enum source src, uint32_t slot)
+{
+	struct epoll_event	 ev;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.events = EPOLLIN | EPOLLET;
+	ev.data.u64 = (uint64_t)src << 32 | slot;
+	return (epoll_ctl(g.epfd, EPOLL_CTL_MOD, fd, &ev));
+}
+
+/* Low numbers are taken for good: reapers use 0 to 3 for themselves. */
 static void
 init_fds(void)
 {
@@ -78,13 +90,12 @@ init_fds(void)
 	do {
 		if ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) == -1)
 			err(1, "/dev/null");
-	} while (fd < 5);
+	} while (fd < 4);
 	g.nullfd = fd;
 	if ((g.epfd = epoll_create1(EPOLL_CLOEXEC)) == -1)
 		err(1, "epoll_create1");
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	sigprocmask(SIG_SETMASK, &chld, NULL);
 	g.sigfd = signalfd(-1, &chld, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (g.sigfd == -1 || watch_fd(g.sigfd, SRC_SIGNAL, 0, 0) == -1)
 		err(1, "signalfd");
@@ -123,17 +134,21 @@ init_limits(void)
 }
 
 /*
- * From inside the kernel lets nothing through to PID 1 that has no handler;
- * reapers inherit what is ignored here.
+ * What is blocked here and by inheritance in reapers waits for ever.  If it
+ * were ignored each command would have to undo that, signal by signal.
  */
 static void
 init_signals(void)
 {
-	int	 s;
+	sigset_t	 all;
+	int		 s;
 
-	for (s = 1; s < 32; s++)
-		if (s != SIGCHLD && s != SIGKILL && s != SIGSTOP)
-			signal(s, SIG_IGN);
+	sigemptyset(&all);
+	for (s = 1; s < 32; s++) {
+		signal(s, SIG_DFL);
+		sigaddset(&all, s);
+	}
+	sigprocmask(SIG_SETMASK, &all, NULL);
 }
 
 static void
@@ -178,8 +193,7 @@ reap(void)
 	pid_t			 pid;
 	int			 status;
 
-	while (read(g.sigfd, &si, sizeof(si)) > 0)
-		;
+	(void)!read(g.sigfd, &si, sizeof(si));
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
 		exec_child(pid, status);
 }
@@ -193,8 +207,8 @@ event_exec(enum source src, struct exec *e, uint32_t events)
 		return;
 	switch (src) {
 	case SRC_CTL:
-		while (e->ctl != -1 &&
-		    recv(e->ctl, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		while (e->ctl != -1 && recv(e->ctl, buf, sizeof(buf),
+		    MSG_DONTWAIT) == sizeof(buf))
 			;
 		exec_poll(e);
 		break;
@@ -239,15 +253,16 @@ event(const struct epoll_event *ev)
 	}
 }
 
-static int
-timeout_ms(uint64_t a, uint64_t b, uint64_t c)
+static uint64_t
+sooner(uint64_t a, uint64_t b)
 {
-	uint64_t	 at = a;
+	return (a == 0 || (b != 0 && b < a) ? b : a);
+}
 
-	if (b != 0 && (at == 0 || b < at))
-		at = b;
-	if (c != 0 && (at == 0 || c < at))
-		at = c;
+/* Until then something is due, 0 for never. */
+static int
+timeout_ms(uint64_t at)
+{
 	if (g.again)
 		return (0);
 	if (at == 0)
@@ -262,19 +277,22 @@ static void
 loop(void)
 {
 	struct epoll_event	 ev[EVENTS];
-	uint64_t		 kills;
+	uint64_t		 at;
 	int			 i, n;
 
 	for (;;) {
 		g.now = now_ns();
-		kills = kill_timers();
+		at = kill_timers();
 		link_timer();
 		link_flush();
 		exec_spare();
 		if (g.stopping && g.now >= g.stop_limit)
 			exit(0);
-		n = epoll_wait(g.epfd, ev, EVENTS, timeout_ms(kills,
-		    link_timer(), g.stopping ? g.stop_limit : 0));
+		at = sooner(at, link_timer());
+		at = sooner(at, reaper_timer());
+		if (g.stopping)
+			at = sooner(at, g.stop_limit);
+		n = epoll_wait(g.epfd, ev, EVENTS, timeout_ms(at));
 		if (n == -1 && errno != EINTR)
 			err(1, "epoll_wait");
 		g.now = now_ns();

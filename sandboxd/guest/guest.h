@@ -7,6 +7,8 @@
  * subreaper: whatever the command starts, and however it detaches, comes back
  * to that reaper, and so belongs to this command.  The reaper only starts the
  * command and waits; all killing is done by PID 1, which needs no fork for it.
+ * When nothing of a command is left its reaper serves the next one: a fork for
+ * each would cost more than all the rest.
  */
 
 #ifndef GUEST_H
@@ -32,10 +34,14 @@
 #define SCAN_CROWD	32	/* so many are not walked one by one again */
 #define START_TRIES	5		/* reapers that may be killed under us */
 #define OOM_ADJ		"500"		/* of commands; our own stays lower */
+#define IDLE_MAX	16		/* reapers that wait for a command */
+#define IDLE_SHARE	32		/* ... at most so much of all processes */
+#define IDLE_TIME	NSEC		/* ... and no longer than this */
 
 /*
  * Memory that a reaper shares with PID 1, and with nobody else: a command
- * cannot reach it, whatever it does to the reaper.  The stage only rises.
+ * cannot reach it, whatever it does to the reaper.  The stage only rises;
+ * from SH_EMPTY on it is PID 1's, until the reaper has its next command.
  */
 enum stage {
 	SH_IDLE,			/* waits for its command */
@@ -134,6 +140,7 @@ struct exec {
 
 	pid_t		 reaper;	/* -1 when it is gone */
 	int		 ctl;		/* our end of its socket */
+	int		 far[2];	/* its ends of the output, to be passed */
 	struct shared	*sh;
 	int		 reaper_lost;	/* killed by a command */
 	int		 swept;		/* ... or by us, with all others */
@@ -193,6 +200,7 @@ struct guest {
 	struct execs	 execs;		/* in use, without the spare */
 	struct execs	 dirty;
 	struct exec	*spare;
+	int		 idle_max;	/* IDLE_MAX, or what the limit allows */
 	int		 again;		/* some exec has again set */
 	int		 stopping;
 	uint64_t	 stop_limit;
@@ -205,6 +213,7 @@ extern struct guest	 g;
 /* guest.c */
 uint64_t	 now_ns(void);
 int		 watch_fd(int, enum source, uint32_t, uint32_t);
+int		 watch_again(int, enum source, uint32_t);
 void		 watch_more(int, enum source, int);
 
 /* exec.c */
@@ -246,11 +255,14 @@ void		 input_write(struct exec *);
 void		 input_close(struct exec *);
 
 /* reaper.c */
-int		 reaper_spawn(struct exec *);
+int		 reaper_spawn(struct exec *, int);
+void		 reaper_recycle(struct exec *);
 void		 reaper_close(struct exec *);
-int		 reaper_input(struct exec *);
-void		 reaper_give(struct exec *, const struct gp_start *);
-void		 reaper_give_again(struct exec *, const struct shared *);
+int		 reaper_is_idle(pid_t);
+void		 reaper_idle_ended(pid_t);
+uint64_t	 reaper_timer(void);
+int		 reaper_give(struct exec *, const struct gp_start *);
+int		 reaper_give_again(struct exec *, const struct shared *);
 uint32_t	 reaper_cause(const struct shared *);
 
 /* tree.c */

@@ -126,6 +126,8 @@ link_hello(void)
 	m.now = now_ns();
 	m.release = GUEST_RELEASE;
 	limits_read(&m);
+	g.idle_max = m.pids < IDLE_MAX * IDLE_SHARE ? m.pids / IDLE_SHARE :
+	    IDLE_MAX;
 	sent(gp_encode_hello(ROOM, &m));
 }
 

@@ -1,11 +1,14 @@
 /*
- * The reaper of one command: a fork of PID 1, made ahead of time and waiting
- * for its command.  It is a subreaper, starts the command, tells by shared
- * memory what became of it, and ends when nothing of its tree is left.
+ * The reaper of a command: a fork of PID 1, made ahead of time and waiting
+ * for its command, whose streams it gets with the word to begin.  It is a
+ * subreaper, starts the command and tells by shared memory what became of it.
+ * If nothing of the tree is left then, it waits for the next command; else it
+ * stays until the last has gone, and ends.
  *
- * The command has the same user and may kill or stop the reaper.  So each
- * fact is in the shared memory before the kernel is told to forget it, and
- * PID 1 goes on with what falls to it.
+ * The command has the same user and may kill or stop the reaper, and one that
+ * waits for the next.  So each fact is in the shared memory before the kernel
+ * is told to forget it, PID 1 goes on with what falls to it, and a reaper that
+ * cannot begin dies, so that a new fork takes its place.
  */
 
 #include <sys/mman.h>
@@ -32,8 +35,8 @@
 #define W_EXITCODE(code, sig)	((code) << 8 | (sig))
 #endif
 
-#define FD_CTL		3	/* the reaper's descriptors beside 0 to 2 */
-#define FD_NULL		4
+#define FD_CTL		3	/* the reaper's descriptor beside 0 to 2 */
+#define STREAMS		3	/* which are those of the command */
 #define DEFAULT_PATH	\
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -47,13 +50,20 @@ static char	*argv[GP_MAX_ENTRIES + 1];
 static char	*envp[GP_MAX_ENTRIES + INHERIT_MAX + 5];
 static char	 path[PATH_MAX];
 
-/* Descriptors of a new reaper: ours and those that become its 0 to 3. */
-struct ends {
-	int	 in[2];
-	int	 out[2];
-	int	 err[2];
-	int	 ctl[2];
+/* A control message with a command's streams. */
+union streams {
+	struct cmsghdr	 hdr;
+	char		 buf[CMSG_SPACE(STREAMS * sizeof(int))];
 };
+
+/* Reapers that wait; one that is to end (-1) is here until it has. */
+static struct idle {
+	pid_t		 pid;
+	int		 ctl;
+	struct shared	*sh;
+} idle[IDLE_MAX];
+static int	 nidle;
+static uint64_t	 idle_until;
 
 static void
 close_from(int fd)
@@ -187,19 +197,13 @@ run_command(struct shared *sh)
 {
 	const char	*dir = sh->data + sh->argslen + sh->envlen;
 	sigset_t	 none;
-	int		 s;
 
 	/* From here on PID 1 knows that this has begun, or forbids it. */
 	if (!__sync_bool_compare_and_swap(&sh->pid, 0, getpid()))
 		_exit(127);
 	setsid();
-	if ((sh->flags & GP_START_INPUT) == 0)
-		dup2(FD_NULL, STDIN_FILENO);
 	if ((sh->flags & GP_START_MERGE) != 0)
 		dup2(STDOUT_FILENO, STDERR_FILENO);
-	for (s = 1; s < 32; s++)
-		if (s != SIGKILL && s != SIGSTOP)
-			signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(022);
@@ -229,41 +233,53 @@ reaper_start(struct shared *sh)
 		(void)!__sync_bool_compare_and_swap(&sh->pid, 0, pid);
 }
 
-static __attribute__((__noreturn__)) void
-reaper_main(struct shared *sh)
+/*
+ * The word to begin.  The streams come with it and get the lowest numbers,
+ * unless this reaper was made for them and has them.
+ */
+static void
+reaper_wait(int have)
 {
-	siginfo_t	 si;
+	union streams	 cm;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+	int		 fds[STREAMS], i;
 	char		 c;
 	ssize_t		 n;
 
-	while ((n = read(FD_CTL, &c, 1)) == -1 && errno == EINTR)
+	memset(&mh, 0, sizeof(mh));
+	iov.iov_base = &c;
+	iov.iov_len = 1;
+	mh.msg_iov = &iov;
+	mh.msg_iovlen = 1;
+	mh.msg_control = &cm;
+	mh.msg_controllen = sizeof(cm);
+	while ((n = recvmsg(FD_CTL, &mh, 0)) == -1 && errno == EINTR)
 		;
 	if (n != 1)
 		_exit(0);
-	sh->stage = SH_TAKEN;
-	fault("guest.start.before");
-	make_argv(sh);
-	make_env(sh);
-	reaper_start(sh);
-	explicit_bzero(sh->data, sh->argslen + sh->envlen);
-	if (sh->error != 0) {
-		sh->stage = SH_FAILED;
-		wake();
-		_exit(0);
-	}
-	sh->stage = SH_RUNNING;
-	fault("guest.start.after");
-	wake();
-	close(STDIN_FILENO);
-	close(STDOUT_FILENO);
-	close(STDERR_FILENO);
-	close(FD_NULL);
+	if (have)
+		return;
+	memset(fds, 0xff, sizeof(fds));
+	if (mh.msg_controllen >= CMSG_LEN(sizeof(fds)))
+		memcpy(fds, CMSG_DATA(&cm.hdr), sizeof(fds));
+	for (i = 0; i < STREAMS; i++)
+		if (fds[i] != i)	/* our limit of files was lowered */
+			kill(getpid(), SIGKILL);
+}
+
+/* Until nothing is left: 1 if that was told with the first one's end. */
+static int
+reaper_reap(struct shared *sh)
+{
+	siginfo_t	 si;
+
 	for (;;) {
 		memset(&si, 0, sizeof(si));
 		if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT) == -1) {
 			if (errno == EINTR)
 				continue;
-			_exit(0);
+			return (0);
 		}
 		if (si.si_pid == sh->pid && sh->stage == SH_RUNNING) {
 			sh->status = si.si_code == CLD_EXITED ?
@@ -273,57 +289,64 @@ reaper_main(struct shared *sh)
 			waitid(P_PID, si.si_pid, &si, WEXITED);
 			/* Usually nothing is left: say both at once. */
 			if (waitid(P_ALL, 0, &si, WEXITED | WNOWAIT |
-			    WNOHANG) == -1 && errno == ECHILD)
+			    WNOHANG) == -1 && errno == ECHILD) {
 				sh->stage = SH_EMPTY;
-			else
-				sh->stage = SH_ENDED;
+				wake();
+				return (1);
+			}
+			sh->stage = SH_ENDED;
 			wake();
 		} else
 			waitid(P_PID, si.si_pid, &si, WEXITED);
 	}
 }
 
+static __attribute__((__noreturn__)) void
+reaper_main(struct shared *sh, int have)
+{
+	do {
+		reaper_wait(have);
+		have = 0;
+		sh->stage = SH_TAKEN;
+		fault("guest.start.before");
+		make_argv(sh);
+		make_env(sh);
+		reaper_start(sh);
+		explicit_bzero(sh->data, sh->argslen + sh->envlen);
+		close(STDIN_FILENO);
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		if (sh->error != 0) {
+			sh->stage = SH_FAILED;
+			wake();
+			break;
+		}
+		sh->stage = SH_RUNNING;
+		fault("guest.start.after");
+		wake();
+	} while (reaper_reap(sh));
+	_exit(0);
+}
+
 /* The child of fork(): nothing of PID 1's may stay open here. */
 static __attribute__((__noreturn__)) void
-reaper_child(struct shared *sh, const struct ends *p)
+reaper_child(struct shared *sh, int ctl, const int *fds)
 {
-	if (dup2(p->in[0], STDIN_FILENO) == -1 ||
-	    dup2(p->out[1], STDOUT_FILENO) == -1 ||
-	    dup2(p->err[1], STDERR_FILENO) == -1 ||
-	    dup2(p->ctl[1], FD_CTL) == -1 || dup2(g.nullfd, FD_NULL) == -1)
+	int	 i;
+
+	for (i = 0; i < STREAMS; i++) {
+		if (fds == NULL)
+			close(i);
+		else if (dup2(fds[i], i) == -1)
+			_exit(0);
+	}
+	if (dup2(ctl, FD_CTL) == -1)
 		_exit(0);
-	close_from(FD_NULL + 1);
+	close_from(FD_CTL + 1);
 	fcntl(FD_CTL, F_SETFD, FD_CLOEXEC);
-	fcntl(FD_NULL, F_SETFD, FD_CLOEXEC);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	prctl(PR_SET_NAME, "guest-reaper", 0, 0, 0);
-	reaper_main(sh);
-}
-
-static void
-ends_close(struct ends *p)
-{
-	int	*fd = (int *)p;
-	size_t	 i;
-
-	for (i = 0; i < sizeof(*p) / sizeof(*fd); i++)
-		if (fd[i] != -1)
-			close(fd[i]);
-}
-
-static int
-ends_open(struct ends *p)
-{
-	memset(p, 0xff, sizeof(*p));
-	if (pipe2(p->in, O_CLOEXEC) == -1 ||
-	    pipe2(p->out, O_CLOEXEC) == -1 ||
-	    pipe2(p->err, O_CLOEXEC) == -1 ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->ctl) == -1 ||
-	    fcntl(p->in[1], F_SETFL, O_WRONLY | O_NONBLOCK) == -1 ||
-	    fcntl(p->out[0], F_SETFL, O_RDONLY | O_NONBLOCK) == -1 ||
-	    fcntl(p->err[0], F_SETFL, O_RDONLY | O_NONBLOCK) == -1)
-		return (-1);
-	return (0);
+	reaper_main(sh, fds != NULL);
 }
 
 /* Commands shall be the kernel's first choice when memory runs out, not us. */
@@ -345,44 +368,180 @@ fork_expendable(void)
 	return (pid);
 }
 
-/* Gives e a reaper with new pipes.  -1 with errno: a limit, most likely. */
-int
-reaper_spawn(struct exec *e)
+/* A fork for e's memory, with the streams or without. */
+static int
+reaper_fork(struct exec *e, const int *fds)
 {
-	struct ends	 p;
-	struct shared	*sh = MAP_FAILED;
-	uint32_t	 slot = exec_slot(e);
-	int		 error;
+	int	 ctl[2], error;
 
-	if (ends_open(&p) == -1)
-		goto fail;
-	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (sh == MAP_FAILED)
-		goto fail;
-	if (watch_fd(p.ctl[0], SRC_CTL, slot, 1) == -1 ||
-	    watch_fd(p.out[0], SRC_OUT, slot, 1) == -1 ||
-	    watch_fd(p.err[0], SRC_ERR, slot, 1) == -1)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ctl) == -1)
+		return (-1);
+	if (watch_fd(ctl[0], SRC_CTL, exec_slot(e), 1) == -1)
 		goto fail;
 	if ((e->reaper = fork_expendable()) == 0)
-		reaper_child(sh, &p);
+		reaper_child(e->sh, ctl[1], fds);
 	if (e->reaper == -1)
 		goto fail;
 	/* The next reapers shall not have this one's memory. */
-	madvise(sh, sizeof(*sh), MADV_DONTFORK);
-	e->sh = sh;
-	e->ctl = p.ctl[0];
-	e->in.fd = p.in[1];
-	e->out[0].fd = p.out[0];
-	e->out[1].fd = p.err[0];
-	p.ctl[0] = p.in[1] = p.out[0] = p.err[0] = -1;
-	ends_close(&p);
+	madvise(e->sh, sizeof(*e->sh), MADV_DONTFORK);
+	e->ctl = ctl[0];
+	close(ctl[1]);
 	return (0);
 fail:
 	error = errno;
-	ends_close(&p);
-	if (sh != MAP_FAILED)
-		munmap(sh, sizeof(*sh));
+	close(ctl[0]);
+	close(ctl[1]);
+	errno = error;
+	return (-1);
+}
+
+static int
+reaper_new(struct exec *e)
+{
+	struct shared	*sh;
+	int		 error;
+
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (sh == MAP_FAILED)
+		return (-1);
+	e->sh = sh;
+	if (reaper_fork(e, NULL) == 0)
+		return (0);
+	error = errno;
+	munmap(sh, sizeof(*sh));
+	e->sh = NULL;
+	errno = error;
+	return (-1);
+}
+
+/* 1 if one that waits is e's now. */
+static int
+idle_take(struct exec *e)
+{
+	struct shared	*sh;
+	int		 i;
+
+	for (i = nidle - 1; i >= 0; i--) {
+		if (idle[i].ctl == -1 || watch_again(idle[i].ctl, SRC_CTL,
+		    exec_slot(e)) == -1)
+			continue;
+		e->reaper = idle[i].pid;
+		e->ctl = idle[i].ctl;
+		e->sh = sh = idle[i].sh;
+		idle[i] = idle[--nidle];
+		sh->pid = sh->error = sh->where = sh->status = 0;
+		sh->stage = SH_IDLE;
+		return (1);
+	}
+	return (0);
+}
+
+static void
+idle_end(struct idle *r)
+{
+	if (r->ctl == -1)
+		return;
+	close(r->ctl);
+	munmap(r->sh, sizeof(*r->sh));
+	r->ctl = -1;
+}
+
+/* Nothing of e is left: its reaper is for the next one. */
+void
+reaper_recycle(struct exec *e)
+{
+	struct idle	*r;
+
+	if (nidle >= g.idle_max || g.stopping) {
+		reaper_close(e);
+		return;
+	}
+	r = &idle[nidle++];
+	r->pid = e->reaper;
+	r->ctl = e->ctl;
+	r->sh = e->sh;
+	idle_until = g.now + IDLE_TIME;
+	e->reaper = e->ctl = -1;
+	e->sh = NULL;
+	reaper_close(e);
+}
+
+int
+reaper_is_idle(pid_t pid)
+{
+	int	 i;
+
+	for (i = 0; i < nidle; i++)
+		if (idle[i].pid == pid)
+			return (1);
+	return (0);
+}
+
+void
+reaper_idle_ended(pid_t pid)
+{
+	int	 i;
+
+	for (i = 0; i < nidle; i++)
+		if (idle[i].pid == pid) {
+			idle_end(&idle[i]);
+			idle[i] = idle[--nidle];
+			return;
+		}
+}
+
+/*
+ * Who has waited for long takes room among the sandbox's processes for
+ * nothing.  Returns when to come again, 0 for never.
+ */
+uint64_t
+reaper_timer(void)
+{
+	int	 i;
+
+	if (nidle == 0 || idle_until == 0)
+		return (0);
+	if (g.now < idle_until && !g.stopping)
+		return (idle_until);
+	for (i = 0; i < nidle; i++)
+		idle_end(&idle[i]);
+	idle_until = 0;
+	return (0);
+}
+
+/* A pipe of e's output.  The far end waits here until it is passed. */
+static int
+output_open(struct exec *e, int i, enum source src)
+{
+	int	 fd[2];
+
+	if (pipe2(fd, O_CLOEXEC) == -1)
+		return (-1);
+	e->out[i].fd = fd[0];
+	e->far[i] = fd[1];
+	if (fcntl(fd[0], F_SETFL, O_RDONLY | O_NONBLOCK) == -1)
+		return (-1);
+	return (watch_fd(fd[0], src, exec_slot(e), 1));
+}
+
+/*
+ * Gives e new pipes, and a reaper: a new one, or one that waits.  -1 with
+ * errno: a limit, most likely.
+ */
+int
+reaper_spawn(struct exec *e, int fresh)
+{
+	int	 error;
+
+	if (output_open(e, 0, SRC_OUT) == 0 &&
+	    output_open(e, 1, SRC_ERR) == 0 &&
+	    ((!fresh && idle_take(e)) || reaper_new(e) == 0))
+		return (0);
+	error = errno;
+	output_close(e, 0);
+	output_close(e, 1);
+	reaper_close(e);
 	errno = error;
 	return (-1);
 }
@@ -391,6 +550,13 @@ fail:
 void
 reaper_close(struct exec *e)
 {
+	int	 i;
+
+	for (i = 0; i < 2; i++) {
+		if (e->far[i] != -1)
+			close(e->far[i]);
+		e->far[i] = -1;
+	}
 	if (e->ctl != -1)
 		close(e->ctl);
 	e->ctl = -1;
@@ -399,24 +565,85 @@ reaper_close(struct exec *e)
 	e->sh = NULL;
 }
 
-/* It has an input, or none. */
-int
+/* Our end of the input, if it has one.  Returns the other, or -1. */
+static int
 reaper_input(struct exec *e)
 {
-	if ((e->flags & GP_START_INPUT) != 0)
-		return (watch_fd(e->in.fd, SRC_IN, exec_slot(e), 1));
-	input_close(e);
-	return (0);
+	int	 fd[2];
+
+	if ((e->flags & GP_START_INPUT) == 0) {
+		input_close(e);
+		return (g.nullfd);
+	}
+	if (pipe2(fd, O_CLOEXEC) == -1)
+		return (-1);
+	e->in.fd = fd[1];
+	if (fcntl(fd[1], F_SETFL, O_WRONLY | O_NONBLOCK) == -1 ||
+	    watch_fd(fd[1], SRC_IN, exec_slot(e), 1) == -1) {
+		close(fd[0]);
+		return (-1);
+	}
+	return (fd[0]);
 }
 
-static void
+/* The streams and the word to begin. */
+static int
+reaper_pass(struct exec *e, const int *fds)
+{
+	union streams	 cm;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+
+	memset(&mh, 0, sizeof(mh));
+	memset(&cm, 0, sizeof(cm));
+	iov.iov_base = (void *)"";
+	iov.iov_len = 1;
+	mh.msg_iov = &iov;
+	mh.msg_iovlen = 1;
+	mh.msg_control = &cm;
+	mh.msg_controllen = sizeof(cm);
+	cm.hdr.cmsg_level = SOL_SOCKET;
+	cm.hdr.cmsg_type = SCM_RIGHTS;
+	cm.hdr.cmsg_len = CMSG_LEN(STREAMS * sizeof(int));
+	memcpy(CMSG_DATA(&cm.hdr), fds, STREAMS * sizeof(int));
+	return (sendmsg(e->ctl, &mh, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+static int
 reaper_go(struct exec *e)
 {
+	int	 fds[STREAMS], error = 0;
+
+	if ((fds[0] = reaper_input(e)) == -1)
+		return (-1);
+	fds[1] = e->far[0];
+	fds[2] = e->far[1];
+	if (reaper_pass(e, fds) == -1 && errno != EPIPE &&
+	    errno != ECONNRESET) {
+		/*
+		 * A command may have as many descriptors under way as its
+		 * user can: to a new reaper they need not be sent.
+		 */
+		close(e->ctl);
+		e->ctl = -1;
+		madvise(e->sh, sizeof(*e->sh), MADV_DOFORK);
+		if (reaper_fork(e, fds) == -1)
+			error = errno;
+		else
+			(void)send(e->ctl, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
 	/* A reaper that was killed meanwhile shows by its SIGCHLD. */
-	(void)send(e->ctl, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (fds[0] != g.nullfd)
+		close(fds[0]);
+	close(e->far[0]);
+	close(e->far[1]);
+	e->far[0] = e->far[1] = -1;
+	errno = error;
+	return (error == 0 ? 0 : -1);
 }
 
-void
+/* -1 with errno: a limit again. */
+int
 reaper_give(struct exec *e, const struct gp_start *m)
 {
 	struct shared	*sh = e->sh;
@@ -429,11 +656,11 @@ reaper_give(struct exec *e, const struct gp_start *m)
 	memcpy(sh->data, m->args, m->argslen);
 	memcpy(sh->data + m->argslen, m->env, m->envlen);
 	memcpy(sh->data + m->argslen + m->envlen, m->dir, strlen(m->dir) + 1);
-	reaper_go(e);
+	return (reaper_go(e));
 }
 
 /* The first one was killed before it began: the same for the next. */
-void
+int
 reaper_give_again(struct exec *e, const struct shared *old)
 {
 	struct shared	*sh = e->sh;
@@ -444,7 +671,7 @@ reaper_give_again(struct exec *e, const struct shared *old)
 	sh->argslen = old->argslen;
 	sh->envlen = old->envlen;
 	memcpy(sh->data, old->data, sizeof(sh->data));
-	reaper_go(e);
+	return (reaper_go(e));
 }
 
 uint32_t
