@@ -39,7 +39,7 @@
 #define BALLAST_LEN	(16 * 1024 * 1024)
 #define BALLAST_WAIT	10	/* s between attempts to have it again */
 #define CACHE_LEN	(8 * 1024 * 1024)
-#define LOG_MAX		(4 * 1024 * 1024)
+#define LOG_MAX		(1024 * 1024)	/* a start fills one with zeros */
 #define LOG_BUFFER	(256 * 1024)
 #define CHECKPOINT_LEN	(8 * 1024 * 1024)	/* of log between two */
 #define FILE_MODE	0600
@@ -383,7 +383,7 @@ eventdb_mark_check(struct eventdb *e, int fresh)
 int
 eventdb_open(struct eventdb *e, const char *home)
 {
-	int	 fresh;
+	int	 fresh, ret;
 
 	memset(e, 0, sizeof(*e));
 	e->dirfd = e->wmfd = -1;
@@ -427,6 +427,9 @@ eventdb_open(struct eventdb *e, const char *home)
 	/* After this a kill finds little to recover. */
 	if (eventdb_checkpoint(e, 1) == -1)
 		return (-1);
+	/* If recovery has made one just now there was none to make. */
+	if ((ret = e->env->log_archive(e->env, NULL, DB_ARCH_REMOVE)) != 0)
+		return (eventdb_fail(e, ret, "log"));
 	e->why[0] = '\0';
 	return (0);
 }
@@ -634,7 +637,7 @@ eventdb_checkpoint(struct eventdb *e, int force)
 	/* The watermark first: the log it names may be removed after this. */
 	if (fdatasync(e->wmfd) == -1)
 		return (eventdb_fail(e, errno, MARK_FILE));
-	if ((ret = e->env->txn_checkpoint(e->env, 0, 0, DB_FORCE)) != 0)
+	if ((ret = e->env->txn_checkpoint(e->env, 0, 0, 0)) != 0)
 		return (eventdb_fail(e, ret, "checkpoint"));
 	e->checkpoint_end = e->mark_end;
 	fault("store.checkpoint.after");

@@ -690,6 +690,66 @@ big_done(void *arg, int result)
 }
 
 /* A full disk: refused, nothing lost, and it goes on when there is room. */
+/* Less than what a checkpoint is made after: the next start finds it all. */
+static void
+write_much(void)
+{
+	static const uint8_t	 details[8000];
+	struct record		 r;
+	int			 i;
+
+	db_open();
+	memset(&r, 0, sizeof(r));
+	r.details = details;
+	r.ndetails = sizeof(details);
+	ATF_REQUIRE_MSG(eventdb_begin(&db) == 0, "%s", db.why);
+	for (i = 0; i < 400; i++)
+		ATF_REQUIRE_MSG(eventlog_append(&lg, &r) == 0, "%s", db.why);
+	ATF_REQUIRE_MSG(eventdb_commit(&db) == 0, "%s", db.why);
+	ATF_REQUIRE_MSG(eventdb_mark(&db, lg.seq, lg.link) == 0, "%s",
+	    db.why);
+}
+
+static int
+log_files(void)
+{
+	struct dirent	*d;
+	DIR		*dir;
+	int		 n = 0;
+
+	ATF_REQUIRE((dir = opendir(home)) != NULL);
+	while ((d = readdir(dir)) != NULL)
+		n += strncmp(d->d_name, "log.", 4) == 0;
+	closedir(dir);
+	return (n);
+}
+
+ATF_TC(crashes);
+ATF_TC_HEAD(crashes, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "deaths between checkpoints do not "
+	    "let the database's log grow");
+}
+ATF_TC_BODY(crashes, tc)
+{
+	int	 i;
+
+	home_make();
+	for (i = 0; i < 8; i++)
+		crash_after(write_much);
+	ATF_REQUIRE(log_files() >= 3);
+	db_open();
+	ATF_REQUIRE_MSG(log_files() <= 2, "%d files", log_files());
+	ATF_REQUIRE_EQ(count_events(1), 8 * 400);
+	eventdb_close(&db);
+	/* Nor do starts after which nothing was written. */
+	for (i = 0; i < 3; i++) {
+		db_open();
+		eventdb_close(&db);
+	}
+	ATF_REQUIRE_MSG(log_files() <= 2, "%d files", log_files());
+}
+
 ATF_TC(full_disk);
 ATF_TC_HEAD(full_disk, tc)
 {
@@ -756,6 +816,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, damaged_watermark);
 	ATF_TP_ADD_TC(tp, db_config);
 	ATF_TP_ADD_TC(tp, batch);
+	ATF_TP_ADD_TC(tp, crashes);
 	ATF_TP_ADD_TC(tp, full_disk);
 	return (atf_no_error());
 }
