@@ -483,11 +483,16 @@ check_create(const void *msg, struct spec_error *e)
 	    check_env(&c->env, &bytes, e) == -1 ||
 	    check_bytes(bytes, "env", e) == -1)
 		return (-1);
-	/* These travel to the Engine, which takes UTF-8 alone. */
-	for (i = 0; i < c->env.n; i++)
+	for (i = 0; i < c->env.n; i++) {
+		/* The guest has these variables too, which could mean it. */
+		if (strncmp(c->env.v[i].k, "SANDBOXD_", 9) == 0)
+			return (invalid(e, "env", c->env.v[i].k,
+			    "a name must not begin with SANDBOXD_"));
+		/* They travel to the Engine, which takes UTF-8 alone. */
 		if (!spec_valid_utf8(c->env.v[i].v))
 			return (invalid(e, "env", c->env.v[i].k,
 			    "the value is not UTF-8"));
+	}
 	if (*dir != '\0' && (!spec_valid_dir(dir) || !spec_valid_utf8(dir)))
 		return (invalid(e, "workdir", dir, "must be an absolute path "
 		    "of at most 4095 bytes without \"..\""));

@@ -8,7 +8,7 @@
 atf_test_case names cleanup
 names_head()
 {
-	atf_set descr 'names of sandboxes and commands, filters and sequences'
+	atf_set descr '(b16) (b65) names, filters and sequences, and states'
 	atf_set timeout 600
 }
 names_body()
@@ -135,6 +135,19 @@ END
 (b65) | resume box                      | 75 | while it is deleted
 END
 	unchanged
+
+	# (b65) What the state of a sandbox does not allow.
+	box -i still
+	atf_check "$CTL" stop still
+	before
+	refused <<'END'
+| arguments                       | status | what the answer says
+(b65) | exec still true                 | 125 | still is stopped (wrong_state)
+(b65) | exec -d still true              | 125 | still is stopped
+(b65) | stop still                      | 75 | still: cannot stop while it is stopped (wrong_state)
+END
+	unchanged
+	atf_check "$CTL" delete still
 	daemon_stop
 }
 names_cleanup()

@@ -65,6 +65,7 @@ create_body()
 (b43) | create -e 'A B=1'               | 64 | invalid env: "A B": a name is a letter or underscore, then letters, digits, underscores, dots and dashes
 (b43) | create -e 1A=x                  | 64 | invalid env: "1A": a name is
 (b43) | create -e A%=x                  | 64 | invalid env: "A%": a name is
+(b43) | create -e SANDBOXD_X=1           | 64 | invalid env: "SANDBOXD_X": a name must not begin with SANDBOXD_
 (b43) | create -e "A${NL}=x"            | 64 | invalid env: "A?": a name is
 (b43) | create -e "A=$HIGH"             | 64 | invalid env: "A": the value is not UTF-8
 (b43) | create -e A=1 -e A=2            | 64 | name given twice: -e A=2
@@ -327,24 +328,29 @@ taken_body()
 	    $(seq -f '-l k%.0f=1' 63) -e "A=b$NL c" -w /workspace
 	atf_check_equal "$long" "$BOX"
 	atf_check "$CTL" delete "$long"
-	box -i 0
-	atf_check "$CTL" exec 0 true "$(repeat 131071)"
-	atf_check "$CTL" exec 0 true $(seq 4095)
-	atf_check "$CTL" exec -t 2592000 0 true
+	# (b28) /tmp is no more than the memory that it counts as.
+	box -i 0 -m 32M
+	atf_check -o inline:"32768\n" "$CTL" exec 0 sh -c \
+	    'df -k /tmp | awk "NR == 2 { print \$2 }"'
+	atf_check "$CTL" delete 0
+	box -i 1
+	atf_check "$CTL" exec 1 true "$(repeat 131071)"
+	atf_check "$CTL" exec 1 true $(seq 4095)
+	atf_check "$CTL" exec -t 2592000 1 true
 	# Any byte but NUL, in arguments and values.
 	printf 'a\n\001\033\377|' >want
-	atf_check -o file:want "$CTL" exec 0 printf %s "$(cat want)"
-	atf_check -o file:want "$CTL" exec -e "A=$(cat want)" 0 \
+	atf_check -o file:want "$CTL" exec 1 printf %s "$(cat want)"
+	atf_check -o file:want "$CTL" exec -e "A=$(cat want)" 1 \
 	    sh -c 'printf %s "$A"'
-	# And none of them reaches a terminal.
-	atf_check -o not-match:"$ESC" -o match:'\\033\\377' "$CTL" ps -a 0
-	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" events 0
-	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" -j ps -a 0
-	# It is given to the command alone, not to what starts it.
+	# (b71) And none of them reaches a terminal.
+	atf_check -o not-match:"$ESC" -o match:'\\033\\377' "$CTL" ps -a 1
+	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" events 1
+	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" -j ps -a 1
+	# (b44) It is given to the command alone, not to what starts it.
 	atf_check -o inline:"/nonexistent.so\n" "$CTL" exec \
-	    -e LD_PRELOAD=/nonexistent.so 0 sh -c 'echo $LD_PRELOAD'
+	    -e LD_PRELOAD=/nonexistent.so 1 sh -c 'echo $LD_PRELOAD'
 	atf_check -s exit:125 -e match:"standard input|Is a directory" \
-	    sh -c "'$CTL' exec 0 cat </"
+	    sh -c "'$CTL' exec 1 cat </"
 	daemon_stop
 }
 taken_cleanup()
