@@ -74,6 +74,7 @@ broker_recv_conf_end(struct chan *ch, struct frame *f, void *arg)
 	memcpy(broker_next.runtime, p->runtime, sizeof(p->runtime));
 	broker_next.missing = p->missing;
 	broker_next.live_restore = p->live_restore;
+	broker_next.ncpu = p->ncpu;
 	policy_clear(p);
 	*p = broker_next;
 	memset(&broker_next, 0, sizeof(broker_next));

@@ -65,6 +65,7 @@ watch_up(void *arg)
 	watch_msg.up = 1;
 	watch_msg.live_restore = b->policy.live_restore;
 	watch_msg.unenforced = b->policy.missing;
+	watch_msg.ncpu = b->policy.ncpu;
 	log_debug("Engine %s, API %s", watch_msg.version, watch_msg.api);
 	pipe_send(&b->store, MSG_ENGINE, 0, 0, 0, -1, &watch_msg);
 	broker_op_kick();

@@ -248,6 +248,7 @@ static const struct msg_field f_engine[] = {
 	MSG_F(msg_engine, api, M_STR, 0, 0),
 	MSG_F(msg_engine, live_restore, M_UINT, 0, 0),
 	MSG_F(msg_engine, unenforced, M_UINT, 0, 0),
+	MSG_F(msg_engine, ncpu, M_UINT, 0, 0),
 	MSG_F(msg_engine, text, M_STR, 0, 0),
 };
 

@@ -247,6 +247,7 @@ policy_engine(struct policy *p, const char *arch, const json_t *info,
     char *why, size_t size)
 {
 	const char	*s;
+	json_int_t	 n;
 	size_t		 i;
 
 	p->arch = seccomp_arch(arch);
@@ -267,6 +268,8 @@ policy_engine(struct policy *p, const char *arch, const json_t *info,
 	snprintf(p->runtime, sizeof(p->runtime), "%s", s);
 	p->live_restore = json_is_true(json_object_get(info,
 	    "LiveRestoreEnabled"));
+	n = json_integer_value(json_object_get(info, "NCPU"));
+	p->ncpu = n > 0 && n <= SBX_MCPUS_MAX / 1000 ? n : 0;
 	p->missing = 0;
 	s = json_string_value(json_object_get(info, "CgroupDriver"));
 	for (i = 0; i < POLICY_NLIMITS; i++)

@@ -27,6 +27,7 @@ struct policy {
 	char			 runtime[64];	/* its default one */
 	unsigned int		 missing;	/* UNENFORCED_*: cannot */
 	int			 live_restore;
+	uint32_t		 ncpu;
 };
 
 /* One container: what was asked for, and what we add to it. */

@@ -429,6 +429,7 @@ struct msg_engine {
 	char		 api[16];
 	uint32_t	 live_restore;
 	uint32_t	 unenforced;	/* limits that it cannot enforce */
+	uint32_t	 ncpu;		/* its processors, 0: not known */
 	char		 text[TEXT_MAX + 1];	/* why it is away */
 };
 

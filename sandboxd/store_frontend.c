@@ -305,12 +305,30 @@ create_limit(struct create *q, const char *field, uint64_t v, uint64_t max)
 	    (unsigned long long)max));
 }
 
+/*
+ * The Engine refuses more processors than it has.  Who asked for none gets
+ * what there is.
+ */
+static uint32_t
+create_cpus(struct create *q)
+{
+	uint32_t	 host = st.engine.ncpu * 1000;
+
+	if (host == 0 || st.engine.unenforced & UNENFORCED_CPUS)
+		return (st.conf.max_mcpus);
+	if (q->conf.mcpus == 0 && st.conf.mcpus > host)
+		q->conf.mcpus = host;
+	return (st.conf.max_mcpus == 0 || host < st.conf.max_mcpus ? host :
+	    st.conf.max_mcpus);
+}
+
 /* The defaults, and what is not a matter of what others do meanwhile. */
 static int
 create_complete(struct create *q)
 {
 	struct proto_create	*c = &q->conf;
 	int64_t			 user = spec_user(c->user);
+	uint32_t		 max_mcpus = create_cpus(q);
 
 	if (c->image[0] == '\0')
 		strlcpy(c->image, st.conf.image, sizeof(c->image));
@@ -331,7 +349,7 @@ create_complete(struct create *q)
 		return (create_refuse(q, CODE_POLICY_DENIED, "image",
 		    "image %s is not allowed here", c->image));
 	if (create_limit(q, "memory", c->memory, st.conf.max_memory) ||
-	    create_limit(q, "mcpus", c->mcpus, st.conf.max_mcpus) ||
+	    create_limit(q, "mcpus", c->mcpus, max_mcpus) ||
 	    create_limit(q, "pids", c->pids, st.conf.max_pids))
 		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)

@@ -13,8 +13,18 @@ create_head()
 }
 create_body()
 {
-	world
+	# More processors than any host of ours has, and than this one.
+	world "defaults { cpus 1024 }
+limits { cpus 1024 }"
+	ncpu=$(engine_docker info -f '{{.NCPU}}')
+	box -i all
+	atf_check -o match:"^cpus +$ncpu$" "$CTL" show all
+	atf_check "$CTL" delete all
 	before
+	# (b27)
+	atf_check -s exit:75 -e inline:"sandboxctl: invalid mcpus:\
+ $((ncpu + 1))000: the limit is ${ncpu}000 (limit_exceeded)\n" \
+	    "$CTL" create -c $((ncpu + 1))
 	refused <<'END'
 | arguments                       | status | what the answer says
 (b19) | create -i ''                    | 64 | invalid argument of -i: empty: must be the name of a sandbox (invalid_argument)
@@ -97,7 +107,8 @@ numbers_head()
 }
 numbers_body()
 {
-	world "limits { memory 3G cpus 2 pids 1000 sandboxes 1 }"
+	world "defaults { cpus 1 }
+limits { memory 3G cpus 1 pids 1000 sandboxes 1 }"
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
@@ -156,7 +167,7 @@ numbers_body()
 (b27) | create -c 1.5.5                 | 64 | invalid argument of -c: 1.5.5
 (b27) | create -c 99999999999999999999  | 64 | invalid argument of -c: 99999999999999999999
 (b27) | create -c 0.009                 | 64 | invalid mcpus: 9: must be 10 to 1024000
-(b27) | create -c 2.001                 | 75 | invalid mcpus: 2001: the limit is 2000
+(b27) | create -c 1.001                 | 75 | invalid mcpus: 1001: the limit is 1000
 (b27) | create -c 1025                  | 75 | invalid mcpus: 1025000: must be 10 to 1024000
 (b27) | create -c 1 -c 2                | 64 | option given twice: -c
 (b46) | create -u ''                    | 64 | invalid argument of -u:
