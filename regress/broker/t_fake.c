@@ -522,7 +522,7 @@ ATF_TC_BODY(create_other, tc)
 	end();
 }
 
-/* What cannot run the guest is told by its name. */
+/* (b24) What cannot run the guest is told by its name. */
 ATF_TC_WITHOUT_HEAD(image_arch);
 ATF_TC_BODY(image_arch, tc)
 {

@@ -423,7 +423,7 @@ ATF_TC_BODY(refuse, tc)
 	ATF_CHECK(policy_refuse(&pol, &r, &e) == 0);
 }
 
-/* A rootless Engine without cgroups takes every limit and holds none. */
+/* (b75) A rootless Engine without cgroups takes every limit, holds none. */
 ATF_TC_WITHOUT_HEAD(enforceable);
 ATF_TC_BODY(enforceable, tc)
 {

@@ -79,7 +79,7 @@ sandboxes_cleanup()
 atf_test_case streams cleanup
 streams_head()
 {
-	atf_set descr 'streams that are closed, full, or read no more'
+	atf_set descr '(b69) streams that are closed, full, or read no more'
 	atf_set timeout 300
 }
 streams_body()
@@ -90,8 +90,16 @@ streams_body()
 	atf_check sh -c "'$CTL' exec $BOX true >&- 2>&-"
 	atf_check -s exit:125 -e match:"No space left" \
 	    sh -c "'$CTL' exec $BOX echo hello >/dev/full"
-	atf_check -s not-exit:0 -e match:"No space left" \
-	    sh -c "'$CTL' list >/dev/full"
+	for c in list "-j list" events ping version status "-j status" \
+	    "ps -a" "show $BOX" "-j show $BOX" "log verify"; do
+		atf_check -s exit:73 -e match:"No space left" -e match:no_space \
+		    sh -c "'$CTL' $c >/dev/full"
+		atf_check -s exit:0 sh -c "'$CTL' $c <&- >&- 2>&-"
+	done
+	atf_check -s exit:64 sh -c "'$CTL' nosuch 2>/dev/full"
+	atf_check -s exit:64 sh -c "'$CTL' nosuch <&- >&- 2>&-"
+	atf_check -s exit:64 -e match:"cannot read the archive: Is a dir" \
+	    sh -c "'$CTL' image import x - </"
 	# Without a reader the command is cancelled, and leaves nothing.
 	atf_check -o inline:"y\n" -e empty \
 	    sh -c "'$CTL' exec $BOX yes | head -n 1"

@@ -215,7 +215,10 @@ ATF_TC_BODY(exec, tc)
 	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "argv");
 	strv_clear(&x.argv);
 
-	/* One argument, and all together: up to the limit, not beyond. */
+	/*
+	 * (b38) (b40) (b41) (b42) One argument, and all together: up to the
+	 * limit, not beyond.
+	 */
 	ATF_REQUIRE((big = calloc(1, EXEC_ARG_MAX + 2)) != NULL);
 	memset(big, 'x', EXEC_ARG_MAX);
 	ATF_REQUIRE(strv_add(&x.argv, big) == 0);

@@ -101,6 +101,7 @@ ATF_TC_BODY(refused, tc)
 	ring_stop();
 }
 
+/* (b16) What is another's is not there. */
 ATF_TC_WITHOUT_HEAD(owners);
 ATF_TC_BODY(owners, tc)
 {
@@ -143,6 +144,7 @@ ATF_TC_BODY(sessions, tc)
 	ring_stop();
 }
 
+/* (b64) One key, one request: the same again, or another one. */
 ATF_TC_WITHOUT_HEAD(request_key);
 ATF_TC_BODY(request_key, tc)
 {
@@ -534,7 +536,7 @@ removed(uint64_t n)
 	ring_done(&g);
 }
 
-/* A delete takes a create's place, whose outcome comes too late then. */
+/* (b65) A delete takes a create's place, whose outcome comes too late then. */
 ATF_TC_WITHOUT_HEAD(delete_in_create);
 ATF_TC_BODY(delete_in_create, tc)
 {

@@ -127,7 +127,7 @@ survives_stop_cleanup()
 atf_test_case no_image cleanup
 no_image_head()
 {
-	atf_set descr 'an image that is not there is named in the error'
+	atf_set descr '(b23) an image that is not there is named in the error'
 	atf_set timeout 300
 }
 no_image_body()

@@ -27,7 +27,7 @@ through_cleanup()
 atf_test_case early_end cleanup
 early_end_head()
 {
-	atf_set descr 'closing early is an end of file; a command may not read'
+	atf_set descr '(b48) closing early is an end of file; a command may not read'
 	atf_set timeout 300
 }
 early_end_body()

@@ -69,7 +69,7 @@ apart_cleanup()
 atf_test_case outside cleanup
 outside_head()
 {
-	atf_set descr 'a client outside the group is refused'
+	atf_set descr '(b15) a client outside the group is refused'
 	atf_set timeout 300
 }
 outside_body()
