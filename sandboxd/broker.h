@@ -26,6 +26,7 @@ void	 broker_engine_lost(const char *);
 
 /* broker_store.c: what the store says and hears */
 void	 broker_store_start(int);
+enum code broker_code(const struct engine_answer *);
 void	 broker_send_failed(uint64_t, uint64_t, enum code, const char *,
 	    const char *, int);
 void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *);

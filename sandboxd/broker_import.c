@@ -81,9 +81,8 @@ import_done(struct engine_answer *ans, void *arg)
 		engine_image_inspect(im->id, import_inspected, im);
 		return;
 	}
-	import_failed(im, ans->result == ENGINE_REFUSED ? CODE_ENGINE_ERROR :
-	    ans->result == ENGINE_INPUT ? CODE_INVALID_ARGUMENT :
-	    CODE_UNAVAILABLE, "", ans->text);
+	import_failed(im, ans->result == ENGINE_INPUT ? CODE_INVALID_ARGUMENT :
+	    broker_code(ans), "", ans->text);
 	if (ans->result == ENGINE_AWAY)
 		broker_engine_lost(ans->text);
 	nimports--;

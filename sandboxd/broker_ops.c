@@ -116,20 +116,11 @@ bop_what(const struct bop *op)
 	return (op->container[0] != '\0' ? op->container : op->name);
 }
 
-/* What an answer that is no success is to those who wait. */
-static enum code
-bop_code(const struct engine_answer *ans)
-{
-	if (ans->result == ENGINE_REFUSED || ans->bad)
-		return (CODE_ENGINE_ERROR);
-	return (ans->late ? CODE_DEADLINE_EXCEEDED : CODE_UNAVAILABLE);
-}
-
 /* The answer of a call that did not do what it should. */
 static void
 bop_fail_answer(struct bop *op, const struct engine_answer *ans, int left)
 {
-	enum code	 code = bop_code(ans);
+	enum code	 code = broker_code(ans);
 
 	bop_fail(op, code, "", left, "%s%s",
 	    ans->result == ENGINE_REFUSED ? "" :
@@ -293,7 +284,7 @@ create_created(struct engine_answer *ans, void *arg)
 
 	fault("broker.create.after");
 	strlcpy(op->text, ans->text, sizeof(op->text));
-	op->code = bop_code(ans);
+	op->code = broker_code(ans);
 	switch (ans->result) {
 	case ENGINE_OK:
 		op->code = CODE_ENGINE_ERROR;
@@ -474,7 +465,7 @@ box_started(struct engine_answer *ans, void *arg)
 
 	fault("broker.start.after");
 	strlcpy(op->text, ans->text, sizeof(op->text));
-	op->code = bop_code(ans);
+	op->code = broker_code(ans);
 	if (ans->result == ENGINE_REFUSED && ans->status != 304) {
 		bop_fail_answer(op, ans, 1);
 		return;

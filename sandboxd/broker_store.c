@@ -13,6 +13,15 @@
 
 struct broker		 broker_env;
 
+/* What an answer that is no success is to those who wait for it. */
+enum code
+broker_code(const struct engine_answer *ans)
+{
+	if (ans->result == ENGINE_REFUSED || ans->bad)
+		return (CODE_ENGINE_ERROR);
+	return (ans->late ? CODE_DEADLINE_EXCEEDED : CODE_UNAVAILABLE);
+}
+
 void
 broker_send_failed(uint64_t op, uint64_t n, enum code code, const char *field,
     const char *text, int left)

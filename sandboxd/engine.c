@@ -22,7 +22,7 @@
 
 #define ENGINE_URL_MAX		2048
 #define ENGINE_HEADER_MAX	65536	/* all headers of one answer */
-#define ENGINE_STALL		300	/* seconds without a byte to import */
+#define ENGINE_STALL		5	/* deadlines without a byte to import */
 #define ENGINE_TAR_MAGIC	257	/* where it is in the first header */
 #define ENGINE_TAR_END		1024	/* zeros behind the last file */
 #define ENGINE_CONNS		8	/* idle connections that are kept */
@@ -213,7 +213,8 @@ engine_cb_write(char *p, size_t size, size_t n, void *arg)
 static void
 engine_stall_start(struct engine_call *call)
 {
-	struct timeval	 tv = { ENGINE_STALL, 0 };
+	long		 ms = ENGINE_STALL * engine_deadline_max;
+	struct timeval	 tv = { ms / 1000, ms % 1000 * 1000 };
 
 	evtimer_add(&call->stall, &tv);
 }
@@ -367,11 +368,10 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 		ans->result = code == CURLE_COULDNT_CONNECT ? ENGINE_AWAY :
 		    call->cut ? ENGINE_INPUT : ENGINE_UNKNOWN;
 		ans->status = 0;
-		ans->late = call->broken == NULL &&
-		    code == CURLE_OPERATION_TIMEDOUT;
-		ans->bad = call->broken != NULL ||
+		ans->late = code == CURLE_OPERATION_TIMEDOUT;
+		ans->bad = !ans->late && (call->broken != NULL ||
 		    code == CURLE_WEIRD_SERVER_REPLY ||
-		    code == CURLE_UNSUPPORTED_PROTOCOL;
+		    code == CURLE_UNSUPPORTED_PROTOCOL);
 		if (ans->result == ENGINE_AWAY && lcurl.easy_getinfo(call->easy,
 		    CURLINFO_OS_ERRNO, &err) == CURLE_OK && err != 0)
 			snprintf(ans->text, sizeof(ans->text), "%s: %s",
@@ -415,7 +415,8 @@ engine_stall_event(int fd, short event, void *arg)
 {
 	struct engine_call	*call = arg;
 
-	call->broken = "the archive stopped coming";
+	call->broken = event_pending(&call->fdev, EV_READ, NULL) ?
+	    "the archive stopped coming" : "the archive is not taken";
 	engine_finish(call, CURLE_OPERATION_TIMEDOUT);
 }
 

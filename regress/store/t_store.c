@@ -682,6 +682,139 @@ ATF_TC_BODY(slots, tc)
 	ring_stop();
 }
 
+/* What the broker says of a container unasked. */
+static void
+died(uint64_t n, const char *nonce, int gone)
+{
+	struct msg_box_state	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.gone = gone;
+	strlcpy(m.nonce, nonce, sizeof(m.nonce));
+	memset(m.container, 'c', 64);
+	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &m);
+}
+
+/* The nonce of a sandbox that is about to be made. */
+static uint64_t
+begun(const char *id, char *nonce, size_t size)
+{
+	struct msg_work_done	 done;
+	struct msg_guest_gone	 ok;
+	struct msg_box_started	 box;
+	struct got		 g;
+	uint64_t		 n, op;
+	uint32_t		 req;
+
+	n = ring_create(USER_SESSION, id, &op);
+	req = ring.req;
+	memset(&done, 0, sizeof(done));
+	done.n = n;
+	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
+	ring_skip(&ring.runner, MSG_LISTEN);
+	memset(&ok, 0, sizeof(ok));
+	ok.n = n;
+	ring_send(&ring.runner, MSG_LISTENING, op, 0, 0, &ok);
+	ring_get(&ring.broker, MSG_BOX_CREATE, &g);
+	strlcpy(nonce, g.m.create.nonce, size);
+	ring_done(&g);
+	memset(&box, 0, sizeof(box));
+	box.n = n;
+	box.pid = 100;
+	ring_hello(n, 7, 100);
+	ring_send(&ring.broker, MSG_BOX_STARTED, op, 0, 0, &box);
+	ring_skip(&ring.runner, MSG_LISTEN);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+	return (n);
+}
+
+/* A stray is to be removed, by its ID alone. */
+static void
+stray_removed(void)
+{
+	struct msg_box_done	 done;
+	struct got		 g;
+
+	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+	ATF_REQUIRE_EQ(g.m.box.n, 0);
+	ATF_REQUIRE_EQ(strlen(g.m.box.container), 64);
+	memset(&done, 0, sizeof(done));
+	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &done);
+	ring_done(&g);
+}
+
+ATF_TC(events);
+ATF_TC_HEAD(events, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c24) the end of a container is told "
+	    "twice, in the wrong order, and of none that is known");
+}
+ATF_TC_BODY(events, tc)
+{
+	char		 nonce[33];
+	uint64_t	 n;
+
+	up();
+	n = begun("web", nonce, sizeof(nonce));
+	died(n, nonce, 0);
+	died(n, nonce, 0);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	must_state(USER_SESSION, "web", "stopped");
+	died(n, nonce, 1);
+	died(n, nonce, 1);
+	removed(n);
+	must_state(USER_SESSION, "web", "failed");
+	/* Another operation's of that number, and a number of nobody. */
+	died(n, "ffffffffffffffffffffffffffffffff", 1);
+	died(99, nonce, 1);
+	ring_quiet(&ring.broker);
+	ring_quiet(&ring.parent);
+	ring_stop();
+}
+
+ATF_TC(late);
+ATF_TC_HEAD(late, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c19) a container that appears after "
+	    "its sandbox has failed, or was deleted, is removed");
+}
+ATF_TC_BODY(late, tc)
+{
+	struct got	 g;
+	char		 nonce[33];
+	uint64_t	 n;
+	uint32_t	 req;
+
+	up();
+	n = begun("web", nonce, sizeof(nonce));
+	/* One that is stopped has its container. */
+	died(n, nonce, 0);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	died(n, nonce, 0);
+	ring_quiet(&ring.broker);
+	died(n, nonce, 1);
+	removed(n);
+	died(n, nonce, 0);
+	stray_removed();
+	died(n, "ffffffffffffffffffffffffffffffff", 0);
+	stray_removed();
+	died(99, nonce, 0);
+	stray_removed();
+	req = ring_ref(USER_SESSION, PROTO_DELETE, "web", 1);
+	ring_answered(req, PROTO_ACCEPTED);
+	removed(n);
+	ring_answer(req, PROTO_SANDBOX, &g);
+	ATF_REQUIRE_STREQ(g.m.sandbox.state, "deleted");
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+	died(n, nonce, 0);
+	stray_removed();
+	ring_quiet(&ring.broker);
+	ring_stop();
+}
+
 /* Killed in the middle of everything. */
 ATF_TC_WITHOUT_HEAD(restart);
 ATF_TC_BODY(restart, tc)
@@ -950,6 +1083,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, delete_in_create);
 	ATF_TP_ADD_TC(tp, wrong_guest);
 	ATF_TP_ADD_TC(tp, deadline);
+	ATF_TP_ADD_TC(tp, events);
+	ATF_TP_ADD_TC(tp, late);
 	ATF_TP_ADD_TC(tp, slots);
 	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, subscribe);

@@ -1,4 +1,5 @@
-# The Engine away at start, killed and restarted in between.
+# The Engine away at start, killed, stopped and restarted in between, its
+# socket replaced, and what it has of others.
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
@@ -28,6 +29,7 @@ engine_cleanup()
 	[ -f .engine ] || return 0
 	E=$(cat .engine)
 	ENGINE=$E/docker.sock
+	kill -CONT "$(cat "$E/pid")"
 	daemon_cleanup
 	sh "$SBX_TOP/regress/engine/engine.sh" remove "$E" </dev/null
 	rm -rf "$E" "$E.out"
@@ -41,7 +43,7 @@ status_has()
 atf_test_case away_at_start cleanup
 away_at_start_head()
 {
-	atf_set descr 'no Engine at start: reads are served, work is refused'
+	atf_set descr '(c17) no Engine at start: reads are served, work is refused'
 	atf_set timeout 600
 }
 away_at_start_body()
@@ -49,6 +51,8 @@ away_at_start_body()
 	engine_dir
 	daemon_start
 	atf_check "$CTL" list
+	atf_check -o match:"^engine .*$E/docker.sock: No such file" "$CTL" status
+	atf_check -o ignore "$CTL" events
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" create
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" image base
 	engine start
@@ -66,7 +70,7 @@ away_at_start_cleanup()
 atf_test_case killed cleanup
 killed_head()
 {
-	atf_set descr 'kill -9 of the Engine, without live-restore'
+	atf_set descr '(c14) kill -9 of the Engine, without live-restore'
 	atf_set timeout 600
 }
 killed_body()
@@ -101,7 +105,7 @@ killed_cleanup()
 atf_test_case live_restore cleanup
 live_restore_head()
 {
-	atf_set descr 'kill -9 of the Engine, with live-restore'
+	atf_set descr '(c15) kill -9 of the Engine, with live-restore'
 	atf_set timeout 600
 }
 live_restore_body()
@@ -128,10 +132,160 @@ live_restore_cleanup()
 	engine_cleanup
 }
 
+atf_test_case stopped cleanup
+stopped_head()
+{
+	atf_set descr '(c16) the Engine hangs: calls end, what runs goes on'
+	atf_set timeout 600
+}
+stopped_body()
+{
+	engine_dir
+	engine start
+	world
+	box -i web
+	atf_check -o save:exec "$CTL" exec -d web sh -c \
+	    'while [ ! -f go ]; do usleep 20000; done; exit 5'
+	# Short only while nothing is to succeed.
+	daemon_conf "timeouts { engine 2s }"
+	atf_check -o ignore "$CTL" reload
+	kill -STOP "$(cat "$E/pid")" || atf_fail "no Engine"
+	# Told as late, or as away if that has been found out already.
+	atf_check -s not-exit:0 -e match:"deadline_exceeded|unavailable" \
+	    timeout 120 "$CTL" create -i late
+	atf_check -s not-exit:0 -e match:"deadline_exceeded|unavailable" \
+	    timeout 120 "$CTL" image base
+	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	atf_check -o match:"^web .*ready" "$CTL" list
+	kill -CONT "$(cat "$E/pid")"
+	daemon_conf
+	atf_check -o ignore "$CTL" reload
+	await 'daemon_engine_is_up' 120
+	await '"$CTL" create -i again >out 2>&1' 120
+	atf_check "$CTL" exec web touch go
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	atf_check -o match:"^web .*ready" "$CTL" list
+	# A create that was refused at once has left no name.
+	"$CTL" delete late >out 2>&1 || atf_check -o match:not_found cat out
+	atf_check -o ignore "$CTL" delete web again
+	nothing_left
+	daemon_stop
+}
+stopped_cleanup()
+{
+	engine_cleanup
+}
+
+# The run's Engine by a path of the test's own.
+link_dir()
+{
+	L=$(mktemp -d "$SBX_SCRATCH/l.XXXXXX") || atf_fail "no scratch folder"
+	echo "$L" >.link
+	chmod 755 "$L"
+	ln "$SBX_ENGINE" "$L/s" || atf_fail "no link"
+	ENGINE=$L/s
+}
+
+# A new broker makes new connections.
+broker_new()
+{
+	p=$(daemon_child broker) || atf_fail "no broker"
+	kill -KILL "$p"
+	await '_gone "$p"'
+	await 'daemon_child broker >/dev/null && "$CTL" ping >ping 2>&1'
+}
+
+atf_test_case socket cleanup
+socket_head()
+{
+	atf_set descr '(c18) the way to the Engine is closed, and another one'
+	atf_set timeout 600
+}
+socket_body()
+{
+	link_dir
+	world "restart 1000 per 1s"
+	box -i web
+	chmod 700 "$L"
+	broker_new
+	await 'status_has "^engine .*$L/s: Permission denied"'
+	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	atf_check -s not-exit:0 -e match:"unavailable" "$CTL" create
+	chmod 755 "$L"
+	await 'daemon_engine_is_up'
+
+	rm "$L/s"
+	broker_new
+	await 'status_has "^engine .*$L/s: No such file"'
+	atf_check -o match:"^web .*ready" "$CTL" list
+	# Nobody behind it.
+	: >"$L/s"
+	chmod 666 "$L/s"
+	await 'status_has "^engine .*$L/s: Connection refused"'
+	rm "$L/s"
+	ln "$SBX_ENGINE" "$L/s"
+	await 'daemon_engine_is_up'
+	atf_check -o match:"^web .*ready" "$CTL" list
+	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	atf_check -o ignore "$CTL" delete web
+	nothing_left
+	daemon_stop
+}
+socket_cleanup()
+{
+	daemon_cleanup
+	[ ! -f .link ] || rm -rf "$(cat .link)"
+}
+
+atf_test_case gap cleanup
+gap_head()
+{
+	atf_set descr '(c24) what ends while nobody listens is known after it'
+	atf_set timeout 600
+}
+gap_body()
+{
+	world
+	box -i one
+	box -i two
+	box -i three
+	for id in one two; do
+		engine_docker ps -q --no-trunc \
+		    --filter "label=sandboxd.id=$id" --filter \
+		    "label=sandboxd.instance=$(cat "$STATE/instance")" >$id
+		[ -s $id ] || atf_fail "no container of $id"
+	done
+	daemon_kill
+	engine_docker kill "$(cat one)" >/dev/null || atf_fail "kill"
+	engine_docker rm -f "$(cat two)" >/dev/null || atf_fail "rm"
+	daemon_start
+	await '"$CTL" list | grep -q "^one .*stopped"'
+	await '"$CTL" list | grep -q "^two .*failed"'
+	atf_check -o match:"^three .*ready" "$CTL" list
+	atf_check -o inline:"hi\n" "$CTL" exec three echo hi
+	# Each end once.
+	for id in one two three; do
+		"$CTL" events $id >events || atf_fail "events $id"
+		n=$(grep -Ec "sandbox\.(stopped|failed)" events)
+		[ $id = three ] && want=0 || want=1
+		[ "$n" -eq $want ] || {
+			cat events >&2
+			atf_fail "$id has $n ends"
+		}
+	done
+	atf_check -o ignore "$CTL" delete one two three
+	nothing_left
+	daemon_stop
+}
+gap_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case removed_outside cleanup
 removed_outside_head()
 {
-	atf_set descr 'a container killed or removed behind our back is noticed'
+	atf_set descr '(c23) a container killed or removed behind our back is noticed'
 	atf_set timeout 600
 }
 removed_outside_body()
@@ -172,11 +326,22 @@ two_daemons_body()
 	daemon_start
 	atf_check -o ignore "$CTL" delete web
 	daemon_stop
+	i=$(cat "$STATE/instance")
 	daemon_use main
 	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
 	daemon_stop
+	# One that our labels say is ours, and one that another one's do.
+	stray=$(engine_docker create --label "sandboxd.op=1" --label \
+	    "sandboxd.instance=$(cat "$STATE/instance")" \
+	    sandbox-base /bin/true)
+	other=$(engine_docker create --label "sandboxd.op=1" --label \
+	    "sandboxd.instance=$i" sandbox-base /bin/true)
 	daemon_start
 	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	await '! engine_docker inspect "$stray" >/dev/null 2>&1'
+	log_has "container $(echo "$stray" | cut -c 1-12) of no sandbox" ||
+	    atf_fail "the log does not tell of it"
+	engine_docker rm "$other" >/dev/null || atf_fail "another one's is gone"
 	atf_check -o ignore "$CTL" delete web
 	nothing_left
 	engine_docker rm "$theirs" >/dev/null || atf_fail "a stranger's is gone"
@@ -192,6 +357,9 @@ atf_init_test_cases()
 	atf_add_test_case away_at_start
 	atf_add_test_case killed
 	atf_add_test_case live_restore
+	atf_add_test_case stopped
+	atf_add_test_case socket
+	atf_add_test_case gap
 	atf_add_test_case removed_outside
 	atf_add_test_case two_daemons
 }

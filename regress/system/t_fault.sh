@@ -7,12 +7,22 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
-# Not those of a kill that is made only if the guest has not ended by itself.
 points()
 {
 	grep -rho --include='*.c' 'fault("[a-z_.]*")' "$SBX_TOP/lib" \
-	    "$SBX_TOP/sandboxd" | sed 's/.*"\(.*\)".*/\1/' | sort -u |
-	    grep -v '^broker\.kill\.'
+	    "$SBX_TOP/sandboxd" | sed 's/.*"\(.*\)".*/\1/' | sort -u
+}
+
+# Rows of the list of faults that the points stand for.
+row_of()
+{
+	case $1 in
+	frontend.*) echo "(c01) " ;;
+	broker.create.*|broker.inspect.*) echo "(c02) " ;;
+	broker.kill.*|broker.remove.*) echo "(c03) " ;;
+	store.commit.*|store.batch.*) echo "(c04) " ;;
+	parent.*) echo "(c05) " ;;
+	esac
 }
 
 # What a client gets an answer to, it notes: these are promises.
@@ -45,6 +55,7 @@ workload()
 	if e=$(ask exec -d second sleep 1000); then
 		ask kill "$e" >/dev/null
 	fi
+	guest_stop
 	ask stop second >/dev/null
 	ask resume second >/dev/null
 	ask stop second >/dev/null
@@ -52,6 +63,16 @@ workload()
 		echo second >>deleted
 	fi
 	: >worked
+}
+
+# A kill is made only if the guest does not end by itself.
+guest_stop()
+{
+	[ -n "$deaf" ] || return 0
+	c=$(engine_docker ps -q --no-trunc --filter label=sandboxd.id=second \
+	    --filter "label=sandboxd.instance=$(cat "$STATE/instance")")
+	[ -n "$c" ] || return 0
+	kill -STOP "$(engine_docker inspect -f '{{.State.Pid}}' "$c")"
 }
 
 # The parent tells the death of a child, and nobody tells its own.  That the
@@ -145,8 +166,13 @@ one_point()
 	runner.remove.*|store.collect.*) retain="retain { history 1s }" ;;
 	*)	retain= ;;
 	esac
+	case $1 in
+	broker.kill.*) deaf="timeouts { stop 1s }" ;;
+	*)	deaf= ;;
+	esac
 	daemon_conf "limits { log 1M }
-$retain"
+$retain
+$deaf"
 	ten_start
 	case $1 in
 	guest.*) export SANDBOXD_GUEST_FAULT="$1:$2" ;;
@@ -199,7 +225,7 @@ fault_case()
 	eval "atf_test_case $n cleanup
 	${n}_head()
 	{
-		atf_set descr 'killed at pass $2 of $1'
+		atf_set descr '$(row_of "$1")killed at pass $2 of $1'
 		atf_set timeout 900
 	}
 	${n}_body()
