@@ -232,13 +232,16 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	struct gp_welcome	 w;
 	struct gp_hello		 h;
 	struct box		*box = g->box;
+	static char		 why[64];
 	struct timespec		 ts;
 	struct exec		*ex;
 
 	if (g->phase != GUEST_NEW || gp_decode_hello(&h, f) == -1)
 		return (-1);
 	if (h.version != GP_VERSION) {
-		g->why = "a version that is not known";
+		snprintf(why, sizeof(why), "it speaks protocol %u, and not %u",
+		    h.version, GP_VERSION);
+		g->why = why;
 		return (-1);
 	}
 	if (!g->deaf)

@@ -58,6 +58,24 @@ bad_length(struct player *p)
 }
 
 static void
+bad_length_data(struct player *p)
+{
+	raw(p, 12 + GP_MAX_DATA + 1, GP_OUTPUT, 1, 0);
+}
+
+static void
+bad_length_none(struct player *p)
+{
+	raw(p, 0, GP_OUTPUT, 1, 0);
+}
+
+static void
+bad_type(struct player *p)
+{
+	raw(p, 0, UINT16_MAX, 1, 0);
+}
+
+static void
 bad_length_of_type(struct player *p)
 {
 	raw(p, 13, GP_STARTED, 1, 13);
@@ -132,6 +150,14 @@ bad_exit_length(struct player *p)
 {
 	player_output(p, 1, GP_STDOUT, 0, "x", 1);
 	player_exit(p, 1, 0, 2, 0);
+}
+
+static void
+bad_exit_code(struct player *p)
+{
+	struct gp_exit	 e = { .kind = GP_EXITED, .code = 1000000 };
+
+	SEND(p, exit(B, 1, &e));
 }
 
 static void
@@ -242,13 +268,17 @@ bad_states_late(struct player *p)
 	SEND(p, states_end(B, &e));
 }
 
+/* (b76) What no guest says. */
 static const struct {
 	const char	*name;
 	void		(*act)(struct player *);
 } lies[] = {
 	{ "garbage", bad_garbage },
 	{ "length", bad_length },
+	{ "length of too much output", bad_length_data },
+	{ "length of no output", bad_length_none },
 	{ "length of its type", bad_length_of_type },
+	{ "type", bad_type },
 	{ "direction", bad_direction },
 	{ "no exec", bad_no_exec },
 	{ "unknown exec", bad_unknown_exec },
@@ -259,6 +289,7 @@ static const struct {
 	{ "merged", bad_merged },
 	{ "exit twice", bad_exit_twice },
 	{ "exit length", bad_exit_length },
+	{ "exit code", bad_exit_code },
 	{ "output after exit", bad_after_exit },
 	{ "started after exit", bad_started_late },
 	{ "not started after started", bad_not_started },
@@ -344,7 +375,7 @@ ATF_TC_BODY(guest_lies, tc)
 	rig_end(r);
 }
 
-/* What is wrong before HELLO, or in the table that follows it. */
+/* (b76) (b79) What is wrong in HELLO, before it, or in the table after it. */
 ATF_TC_WITHOUT_HEAD(hello_lies);
 ATF_TC_BODY(hello_lies, tc)
 {
@@ -354,9 +385,13 @@ ATF_TC_BODY(hello_lies, tc)
 	struct gp_state		 s;
 	struct gp_hello		 h;
 	struct gp_frame		 f;
+	struct got		*g;
 	uint64_t		 n;
+	char			 version[64];
 	int			 i;
 
+	snprintf(version, sizeof(version), "protocol %d, and not %d",
+	    GP_VERSION + 1, GP_VERSION);
 	rig_start(r);
 	memset(&h, 0, sizeof(h));
 	h.version = GP_VERSION;
@@ -388,14 +423,18 @@ ATF_TC_BODY(hello_lies, tc)
 			for (i = 1; i <= GP_MAX_EXECS + 1; i++)
 				SEND(p, state(B, i, &s));
 		}
-		ATF_REQUIRE_EQ(n, from_store(r, MSG_GUEST_BROKE)->u.gone.n);
+		g = from_store(r, MSG_GUEST_BROKE);
+		ATF_REQUIRE_EQ(n, g->u.gone.n);
+		if (n == 2)
+			ATF_CHECK_MSG(strstr(g->u.gone.text, version) != NULL,
+			    "%s", g->u.gone.text);
 		ATF_REQUIRE(player_eof(p));
 		player_free(p);
 	}
 	rig_end(r);
 }
 
-/* A payload that connects in the guest's place. */
+/* (b77) (b78) A payload that connects in the guest's place. */
 ATF_TC_WITHOUT_HEAD(stranger);
 ATF_TC_BODY(stranger, tc)
 {
