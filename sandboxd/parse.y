@@ -761,7 +761,7 @@ add_image(const struct token *t, int allow)
 	else if (!pattern_is_one(t->string))
 		value_error(t, "image", "a pattern that matches no name");
 	else if (conf_add_image(conf, t->string, allow) == -1)
-		value_error(t, "image", "too many patterns");
+		value_error(t, "image", "too many patterns: the limit is 256");
 }
 
 /* Of a line that is wrong the name stays NULL. */
@@ -807,8 +807,8 @@ add_rule(int allow, const struct token *at, int rights, int scope)
 		error_at(at->line, "deny: root may everything");
 	else if ((r.place = conf_add_place(conf, source_name(),
 	    at->line)) == 0 || conf_add_rule(conf, &r) == -1)
-		error_at(at->line, "%s: too many rules", allow ? "allow" :
-		    "deny");
+		error_at(at->line, "%s: too many rules: the limit is 256",
+		    allow ? "allow" : "deny");
 	else
 		memset(&whom, 0, sizeof(whom));
 }

@@ -7,8 +7,10 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 
+#include <linux/magic.h>
 #include <linux/mount.h>
 
 #include <dirent.h>
@@ -29,6 +31,8 @@
 
 #define LOCK_WAIT	5			/* seconds */
 #define GUEST_MAX	(16 * 1024 * 1024)	/* bytes */
+#define STATE_CIFS	0xff534d42		/* not in linux/magic.h */
+#define STATE_SMB2	0xfe534d42
 
 /*
  * Makes a directory in one that belongs to root, or takes the one that is
@@ -353,6 +357,47 @@ done:
  * The directory and all above it: whoever could write one of them could put
  * another tree in the place of ours.
  */
+/*
+ * Where it lies: a database on a network file system has neither its locks
+ * nor its order of writes; the rest is for its owner to know.
+ */
+static int
+statedir_place(const struct statedir *d)
+{
+	struct statfs	 fs;
+	struct stat	 st;
+	char		*path, *p;
+
+	if (fstatfs(d->fd, &fs) == -1) {
+		log_warn("state %s", d->path);
+		return (-1);
+	}
+	if (fs.f_type == NFS_SUPER_MAGIC || fs.f_type == STATE_CIFS ||
+	    fs.f_type == STATE_SMB2) {
+		log_warnx("state %s: on a network file system: put it on a "
+		    "disk of this host", d->path);
+		return (-1);
+	}
+	if (fs.f_type == TMPFS_MAGIC)
+		log_warnx("state %s: on a tmpfs: a reboot loses all of it",
+		    d->path);
+	if ((path = strdup(d->path)) == NULL)
+		return (-1);
+	while ((p = strrchr(path, '/')) != NULL) {
+		p[p == path ? 1 : 0] = '\0';
+		/* Where names are their owners' alone (sticky), that is so. */
+		if (stat(path, &st) == -1 || st.st_uid != 0 ||
+		    ((st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP &&
+		    st.st_gid != 0)) && !(st.st_mode & S_ISVTX)))
+			log_warnx("state %s: others can write to %s and put "
+			    "another in its place", d->path, path);
+		if (p == path)
+			break;
+	}
+	free(path);
+	return (0);
+}
+
 static int
 statedir_top(struct statedir *d, const struct config *conf)
 {
@@ -377,7 +422,7 @@ statedir_top(struct statedir *d, const struct config *conf)
 		log_warn("state %s", conf->state);
 		return (-1);
 	}
-	return (0);
+	return (statedir_place(d));
 }
 
 static int

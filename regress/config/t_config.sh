@@ -175,7 +175,8 @@ rules_body()
 	done >b.conf
 	atf_check -e ignore "$D" -n -f b.conf
 	echo "deny any" >>b.conf
-	atf_check -s exit:1 -e inline:"b.conf:257: deny: too many rules\n" \
+	atf_check -s exit:1 -e inline:"b.conf:257: deny: too many rules:\
+ the limit is 256\n" \
 	    "$D" -n -f b.conf
 }
 

@@ -186,6 +186,35 @@ signals_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case place cleanup
+place_head()
+{
+	atf_set descr '(b87) a state directory in a place of others, or in memory'
+	atf_set timeout 300
+}
+place_body()
+{
+	daemon_conf
+	mkdir -m 777 "$D/open"
+	mkdir "$D/open/in"
+	mount -t tmpfs -o size=64m none "$D/open/in" || atf_fail "no tmpfs"
+	sed -i "s,^state .*,state \"$D/open/in/state\"," "$CONF"
+	STATE=$D/open/in/state
+	daemon_run
+	daemon_up
+	log_has "state $STATE: on a tmpfs: a reboot loses" ||
+	    atf_fail "the file system is not told"
+	log_has "state $STATE: others can write to $D/open and" ||
+	    atf_fail "the directory is not told"
+	! log_has "can write to $D/open/in " || atf_fail "another is told"
+	daemon_stop
+	umount "$D/open/in"
+}
+place_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case guest cleanup
 guest_head()
 {
@@ -224,6 +253,7 @@ guest_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case guest
+	atf_add_test_case place
 	atf_add_test_case signals
 	atf_add_test_case kinds
 	atf_add_test_case modes
