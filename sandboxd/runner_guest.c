@@ -239,7 +239,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	if (g->phase != GUEST_NEW || gp_decode_hello(&h, f) == -1)
 		return (-1);
 	if (h.version != GP_VERSION) {
-		snprintf(why, sizeof(why), "it speaks protocol %u, and not %u",
+		snprintf(why, sizeof(why), "it speaks protocol %u, and not %d",
 		    h.version, GP_VERSION);
 		g->why = why;
 		return (-1);
