@@ -23,7 +23,7 @@ bench_idle(void)
 	int			 i, n, npids, ms = bench.n >= 100 ? 5000 : 500;
 
 	npids = daemon_pids(pid, DAEMON_MAX);
-	procs_usage(&none, pid, npids);
+	procs_idle(&none, pid, npids, ms);
 	if ((b = calloc(bench.boxes, sizeof(*b))) == NULL ||
 	    (guest = calloc(bench.boxes, sizeof(*guest))) == NULL)
 		err(1, NULL);
@@ -43,9 +43,12 @@ bench_idle(void)
 	row(ROW_PSS, many.pss, none.pss);
 	row(ROW_PSS_200, none.pss + 200 * slope, none.pss);
 	row(ROW_PSS_GUEST, guests.pss * 1024 / bench.boxes, 0);
-	row(ROW_WAKE, many.wakes, 0);
-	row(ROW_WAKE_GUEST, guests.wakes, 0);
-	row(ROW_CPU, many.cpu, 0);
+	row(ROW_WAKE, many.wakes, none.wakes);
+	/* The processes ask after each other now and then; that is theirs. */
+	row(ROW_WAKE_BOX, many.wakes > none.wakes ? (many.wakes -
+	    none.wakes) / bench.boxes : 0, 0);
+	row(ROW_WAKE_GUEST, guests.wakes / bench.boxes, 0);
+	row(ROW_CPU, many.cpu, none.cpu);
 	restart_many(b, bench.boxes);
 	for (i = 0; i < bench.boxes; i += n) {
 		n = at_once(bench.boxes - i);

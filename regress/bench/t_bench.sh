@@ -26,7 +26,7 @@ bench_body()
 		delivery beside them, its sync too
 		a guest's way back
 		the same, by their slope at 200
-		wake-ups of all guests
+		wake-ups of a guest
 		killed to the last guest back
 		to the first answer
 		the same after a kill
