@@ -9,9 +9,14 @@
 #	300 HUPs, with work under way	no process is replaced, no descriptor
 #					is lost, the last file is in force
 #	HUP with a file that is wrong	the one in force is kept, with a line
+#	the same while a set is		the new one has what the file said
+#	started anew
+#	HUP with a user taken away	his sandboxes go on; he may no more
 #	TERM in the middle of creates	the next start has each of them once,
 #					ready or failed; who waited is told
 #	a second TERM at once		the same end
+#	the same, with children that	the end comes at once
+#	do not end
 #	two starts at the same moment	one daemon, the other names its pid
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
@@ -42,10 +47,27 @@ stopped()
 	grep -q '^State:.*T' "/proc/$1/status"
 }
 
+# What others do without the one that is stopped.
+beside()
+{
+	case $1 in
+	broker)
+		atf_check -o inline:"hi\n" timeout 60 "$CTL" exec "$BOX" echo hi
+		atf_check -o match:"ready" timeout 60 "$CTL" list
+		;;
+	runner)
+		atf_check -o match:"ready" timeout 60 "$CTL" list
+		atf_check -o match:"sandbox.ready" timeout 60 "$CTL" \
+		    events "$BOX"
+		;;
+	*)	sleep 1 ;;
+	esac
+}
+
 atf_test_case stop cleanup
 stop_head()
 {
-	atf_set descr 'each process is stopped for a while'
+	atf_set descr '(c08) each process is stopped for a while'
 	atf_set timeout 600
 }
 stop_body()
@@ -63,7 +85,7 @@ stop_body()
 		await 'stopped "$p"'
 		"$CTL" exec "$BOX" sh -c "echo $r; exit 7" >out.$r 2>err.$r &
 		client=$!
-		sleep 1
+		beside $r
 		kill -CONT "$p"
 		s=0
 		wait $client || s=$?
@@ -90,7 +112,7 @@ stop_cleanup()
 atf_test_case guest cleanup
 guest_head()
 {
-	atf_set descr 'a guest is stopped for a while'
+	atf_set descr '(c29) a guest is stopped for a while'
 	atf_set timeout 600
 }
 guest_body()
@@ -216,10 +238,126 @@ term_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case term_twice cleanup
+term_twice_head()
+{
+	atf_set descr '(c45) a second TERM ends children that do not end'
+	atf_set timeout 600
+}
+term_twice_body()
+{
+	world
+	box
+	p=$(daemon_pid)
+	for r in store runner; do
+		kill -STOP "$(daemon_child $r)" || atf_fail "no $r"
+	done
+	kill -TERM "$p"
+	await 'log_has "stopping$"'
+	kill -TERM "$p"
+	await "_gone $p"
+	log_has "stopping at once$" || atf_fail "it took its time"
+	! log_has "does not end" || atf_fail "it took its time"
+	atf_check_equal "" "$(_daemon_pids "$D")"
+	[ ! -e "$SOCK" ] || atf_fail "the socket is left"
+	daemon_start
+	atf_check -o inline:"hi\n" "$CTL" exec "$BOX" echo hi
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+term_twice_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case hup_restart cleanup
+hup_restart_head()
+{
+	atf_set descr '(c44) HUP while the set is started anew'
+	atf_set timeout 600
+}
+hup_restart_body()
+{
+	MANY="restart 1000 per 1s"
+	world "limits { sandboxes 4 }
+	    $MANY"
+	box -i one
+	for r in frontend store broker runner; do
+		daemon_conf "limits { sandboxes 1 }
+		    $MANY"
+		p=$(daemon_child $r) || atf_fail "no $r"
+		kill -KILL "$p"
+		i=0
+		while [ $i -lt 20 ]; do
+			kill -HUP "$(daemon_pid)"
+			i=$((i + 1))
+		done
+		await '_gone "$p"'
+		await 'daemon_child $r >/dev/null && "$CTL" ping >out 2>&1'
+		await 'daemon_engine_is_up'
+		atf_check -s not-exit:0 -e match:limit_exceeded "$CTL" create
+		atf_check -o inline:"hi\n" "$CTL" exec one echo hi
+		daemon_conf "limits { sandboxes 4 }
+		    $MANY"
+		kill -HUP "$(daemon_pid)"
+		await '"$CTL" create >out 2>err'
+		atf_check -o ignore "$CTL" delete "$(cat out)"
+	done
+	atf_check -o ignore "$CTL" delete one
+	nothing_left
+	daemon_stop
+}
+hup_restart_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case hup_user cleanup
+hup_user_head()
+{
+	atf_set descr '(c44) HUP with a user taken away, and another range'
+	atf_set timeout 600
+}
+hup_user_body()
+{
+	new_uid
+	world "allow user $NEW_UID all"
+	box -i web
+	as_user $NEW_UID "$CTL" list >out 2>&1 || atf_fail "list: $(cat out)"
+	atf_check -o match:"^web" cat out
+	# One who is connected, and one who comes.
+	setpriv --reuid $NEW_UID --regid $NEW_UID --groups \
+	    "$(getent group sandbox | cut -d: -f3)" "$CTL" events -f \
+	    >follow 2>follow.err </dev/null &
+	follower=$!
+	await 'grep -q sandbox.ready follow'
+	# What runs has its uid: all is kept as it was.
+	daemon_conf "uid 2100000000 to 2100000999"
+	kill -HUP "$(daemon_pid)"
+	await 'log_has "uid: changes only with a restart"'
+	as_user $NEW_UID "$CTL" list >out 2>&1 || atf_fail "list: $(cat out)"
+	atf_check -o match:"^web" cat out
+	daemon_conf
+	kill -HUP "$(daemon_pid)"
+	await '! as_user $NEW_UID "$CTL" list 2>&1 | grep -q "^web"'
+	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	"$CTL" ping >out 2>&1 || atf_fail "ping"
+	kill $follower 2>/dev/null
+	wait $follower
+	atf_check -o ignore "$CTL" delete web
+	nothing_left
+	daemon_stop
+}
+hup_user_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case two cleanup
 two_head()
 {
-	atf_set descr 'two daemons are started at the same moment'
+	atf_set descr '(c46) two daemons are started at the same moment'
 	atf_set timeout 600
 }
 two_body()
@@ -259,6 +397,9 @@ atf_init_test_cases()
 	atf_add_test_case stop
 	atf_add_test_case guest
 	atf_add_test_case hups
+	atf_add_test_case hup_restart
+	atf_add_test_case hup_user
 	atf_add_test_case term
+	atf_add_test_case term_twice
 	atf_add_test_case two
 }

@@ -258,7 +258,7 @@ resting_cleanup()
 atf_test_case lock cleanup
 lock_head()
 {
-	atf_set descr "one state directory has one daemon"
+	atf_set descr "(c46) one state directory has one daemon"
 }
 lock_body()
 {

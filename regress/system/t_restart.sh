@@ -79,12 +79,22 @@ kill_one()
 	await 'daemon_child "'"$1"'" >/dev/null && "$CTL" ping >ping 2>&1'
 }
 
+row_of()
+{
+	case $1 in
+	frontend) echo "(c01)" ;;
+	broker)	echo "(c02)" ;;
+	store)	echo "(c04)" ;;
+	runner)	echo "(c06)" ;;
+	esac
+}
+
 child_case()
 {
 	eval "atf_test_case kill_$1 cleanup
 	kill_$1_head()
 	{
-		atf_set descr 'kill -9 of the $1'
+		atf_set descr '$(row_of $1) kill -9 of the $1 under load'
 		atf_set timeout 600
 	}
 	kill_$1_body()
@@ -109,7 +119,7 @@ done
 atf_test_case kill_daemon cleanup
 kill_daemon_head()
 {
-	atf_set descr 'kill -9 of the whole daemon, and a new start'
+	atf_set descr '(c05) kill -9 of the parent, and a new start'
 	atf_set timeout 600
 }
 kill_daemon_body()
