@@ -671,6 +671,92 @@ ATF_TC_BODY(flapping, tc)
 	rig_end(r);
 }
 
+static size_t
+log_lines(struct rig *r, const char *text)
+{
+	struct got	*g;
+	size_t		 n = 0;
+
+	rig_alive(r);
+	TAILQ_FOREACH(g, &r->from_main, entry)
+		n += g->type == MSG_LOG && strstr(g->u.log.text, text) != NULL;
+	return (n);
+}
+
+ATF_TC(rush);
+ATF_TC_HEAD(rush, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(b78) a process that connects as fast as it can");
+}
+ATF_TC_BODY(rush, tc)
+{
+	const char	*soak = getenv("SOAK");
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	pid_t		 pid;
+	size_t		 lines;
+	int		 i, n = 200, status;
+
+	if (soak != NULL && strcmp(soak, "yes") == 0)
+		n = 20000;
+	rig_start(r);
+	good = boot(r, 1);
+	p = boot(r, 2);
+	player_cut(p);
+	(void)from_store(r, MSG_GUEST_GONE);
+	fflush(NULL);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (i = 0; i < n; i++) {
+			player_connect(p);
+			player_cut(p);
+		}
+		_exit(0);
+	}
+	for (i = 1; i <= 50; i++)
+		good_exec(r, good, i);
+	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
+	ATF_REQUIRE_EQ(0, status);
+	/* One for the first, the second, the fourth... */
+	lines = log_lines(r, "in place of the guest");
+	ATF_CHECK_MSG(lines >= 1 && lines <= 16, "%zu lines", lines);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	good_exec(r, p, 1);
+	player_free(good);
+	player_free(p);
+	rig_end(r);
+}
+
+/* One that says nothing has to go, and may come again. */
+ATF_TC_WITHOUT_HEAD(silent);
+ATF_TC_BODY(silent, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+
+	rig_start(r);
+	good = boot(r, 1);
+	listen_box(r, 2, 0, 0);
+	p = player_new(r, 2);
+	player_connect(p);
+	good_exec(r, good, 1);
+	ATF_REQUIRE(player_eof(p));
+	none_store(r, MSG_GUEST_HELLO);
+	ATF_CHECK_EQ(1, log_lines(r, "connected and said nothing"));
+	player_cut(p);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	good_exec(r, p, 1);
+	player_free(good);
+	player_free(p);
+	rig_end(r);
+}
+
 /* Frames with bytes turned at random: whatever they mean, we live. */
 ATF_TC_WITHOUT_HEAD(random_bytes);
 ATF_TC_BODY(random_bytes, tc)
@@ -727,5 +813,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, crumbs);
 	ATF_TP_ADD_TC(tp, flapping);
 	ATF_TP_ADD_TC(tp, random_bytes);
+	ATF_TP_ADD_TC(tp, rush);
+	ATF_TP_ADD_TC(tp, silent);
 	return (atf_no_error());
 }

@@ -581,7 +581,12 @@ ATF_TC_BODY(delete_in_create, tc)
 }
 
 /* A payload that connects in the guest's place. */
-ATF_TC_WITHOUT_HEAD(wrong_guest);
+ATF_TC(wrong_guest);
+ATF_TC_HEAD(wrong_guest, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(b77) a process has connected before the guest did");
+}
 ATF_TC_BODY(wrong_guest, tc)
 {
 	struct msg_work_done	 done;
@@ -610,6 +615,41 @@ ATF_TC_BODY(wrong_guest, tc)
 	must_state(USER_SESSION, "web", "failed");
 	/* And nothing of it is left. */
 	removed(n);
+	ring_quiet(&ring.broker);
+	ring_stop();
+}
+
+/* What the runner calls a lie ends that sandbox alone. */
+ATF_TC(guest_broke);
+ATF_TC_HEAD(guest_broke, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(b76) a guest that lied: failed, by protocol");
+}
+ATF_TC_BODY(guest_broke, tc)
+{
+	struct msg_guest_gone	 m;
+	struct got		 g;
+	uint64_t		 n;
+	uint32_t		 req;
+
+	up();
+	n = ring_ready(USER_SESSION, "web");
+	ring_ready(USER_SESSION, "other");
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	strlcpy(m.text, "a malformed frame", sizeof(m.text));
+	ring_send(&ring.runner, MSG_GUEST_BROKE, 0, 0, 0, &m);
+	removed(n);
+	req = ring_ref(USER_SESSION, PROTO_SHOW, "web", 0);
+	ring_answer(req, PROTO_SANDBOX, &g);
+	ATF_REQUIRE_STREQ(g.m.sandbox.state, "failed");
+	ATF_CHECK_MSG(strstr(g.m.sandbox.cause, "malformed") != NULL, "%s",
+	    g.m.sandbox.cause);
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+	ring_refused(ring_exec(USER_SESSION, "web", 0), CODE_WRONG_STATE);
+	must_state(USER_SESSION, "other", "ready");
 	ring_quiet(&ring.broker);
 	ring_stop();
 }
@@ -1082,6 +1122,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, stop_resume);
 	ATF_TP_ADD_TC(tp, delete_in_create);
 	ATF_TP_ADD_TC(tp, wrong_guest);
+	ATF_TP_ADD_TC(tp, guest_broke);
 	ATF_TP_ADD_TC(tp, deadline);
 	ATF_TP_ADD_TC(tp, events);
 	ATF_TP_ADD_TC(tp, late);
