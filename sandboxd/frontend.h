@@ -66,6 +66,7 @@ struct client {
 	int			 fd;
 	struct imsgbuf		 ibuf;
 	struct event		 rev;	/* readable; off while it is stalled */
+	struct event		 hev;	/* its end, while it is stalled */
 	struct event		 wev;	/* writable; on while answers wait */
 	struct event		 flush;	/* made active by an answer */
 	struct event		 tmo;	/* incomplete message */
@@ -78,6 +79,7 @@ struct client {
 	size_t			 out;		/* bytes of answers, as told */
 	unsigned int		 fdqueue;	/* descriptors in the queue */
 	unsigned int		 fdsent;	/* sent, maybe not received */
+	int			 woken;		/* has one of the uid's places */
 	int			 stalled;	/* in the uid's queue */
 	int			 broken;	/* its next event closes it */
 };
@@ -89,6 +91,7 @@ struct uid_stat {
 	unsigned int		 nclients;
 	unsigned int		 nshort;
 	unsigned int		 nlong;
+	unsigned int		 nwoken;	/* have not read yet */
 	size_t			 out;	/* of its clients */
 	unsigned int		 nfds;	/* of its clients, as counted last */
 	TAILQ_HEAD(, client)	 stalled;	/* wait for the uid's bound */

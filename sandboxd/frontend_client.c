@@ -106,6 +106,14 @@ client_bounded(const struct client *c)
 	    CLIENT_OUT_STOP);
 }
 
+/* It has had its turn, or will not. */
+static void
+client_asleep(struct client *c)
+{
+	c->us->nwoken -= c->woken;
+	c->woken = 0;
+}
+
 /* Reading and its deadline, as the state of things asks for. */
 static void
 client_watch(struct client *c)
@@ -116,12 +124,15 @@ client_watch(struct client *c)
 	if (client_bounded(c)) {
 		event_del(&c->rev);
 		event_del(&c->tmo);
+		/* Else those who come and go would gather here. */
+		event_add(&c->hev, NULL);
 		if (!c->stalled && c->us->nshort >= UID_INFLIGHT_MAX) {
 			TAILQ_INSERT_TAIL(&c->us->stalled, c, stalled_entry);
 			c->stalled = 1;
 		}
 		return;
 	}
+	event_del(&c->hev);
 	event_add(&c->rev, NULL);
 	partial = c->hello == HELLO_NONE || c->ibuf.rlen > c->ibuf.rpos;
 	/* From the first byte on, however often there is one more. */
@@ -171,17 +182,23 @@ client_read(struct client *c)
 		return;
 	}
 	/* First what is here: the buffer is not to grow while it waits. */
-	if (client_process(c) == -1 || client_bounded(c))
+	if (client_process(c) == -1)
 		return;
-	rights_begin(c->fd);
-	n = imsgbuf_read(&c->ibuf);
-	held = rights_end();
-	if (held)
-		client_close(c, "attached what does not let go");
-	else if (n == 1)
-		(void)client_process(c);
-	else
-		client_close(c, n == 0 ? "hung up" : "read failed");
+	if (!client_bounded(c)) {
+		rights_begin(c->fd);
+		n = imsgbuf_read(&c->ibuf);
+		held = rights_end();
+		if (held || n != 1) {
+			client_close(c, held ? "attached what does not let "
+			    "go" : n == 0 ? "hung up" : "read failed");
+			return;
+		}
+		if (client_process(c) == -1)
+			return;
+	}
+	client_asleep(c);
+	/* What room it has left is for the next of its user. */
+	client_resume_uid(c->us);
 }
 
 /* The socket has bytes, or the bounds allow more of what was read before. */
@@ -305,6 +322,15 @@ client_on_write(int fd, short event, void *arg)
 		client_resume(c);
 }
 
+/* What it asked before is not read any more: it has no session. */
+static void
+client_on_hup(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	client_close(arg, "hung up");
+}
+
 static void
 client_on_tmo(int fd, short event, void *arg)
 {
@@ -347,6 +373,7 @@ client_new(uint64_t session, uint32_t uid, int fd)
 	imsgbuf_init(&c->ibuf, fd);
 	imsgbuf_set_maxsize(&c->ibuf, PROTO_MAX_HELLO);
 	event_set(&c->rev, fd, EV_READ | EV_PERSIST, client_on_read, c);
+	event_set(&c->hev, fd, EV_CLOSED | EV_PERSIST, client_on_hup, c);
 	event_set(&c->wev, fd, EV_WRITE, client_on_write, c);
 	event_set(&c->flush, -1, 0, client_on_write, c);
 	evtimer_set(&c->tmo, client_on_tmo, c);
@@ -380,6 +407,7 @@ client_close(struct client *c, const char *why)
 	if (c->stalled)
 		TAILQ_REMOVE(&us->stalled, c, stalled_entry);
 	event_del(&c->rev);
+	event_del(&c->hev);
 	event_del(&c->wev);
 	event_del(&c->flush);
 	event_del(&c->tmo);
@@ -387,6 +415,7 @@ client_close(struct client *c, const char *why)
 	us->nfds -= c->fdqueue + c->fdsent;
 	imsgbuf_clear(&c->ibuf);
 	client_out(c);
+	client_asleep(c);
 	/* The parent holds the socket too, and learns of the end by this. */
 	(void)shutdown(c->fd, SHUT_RDWR);
 	rights_close(c->fd);
@@ -489,17 +518,26 @@ client_resume(struct client *c)
 		event_active(&c->rev, EV_READ, 1);
 }
 
-/* Those who wait for their uid's bound, in the order of their coming. */
+/*
+ * Those who wait for their uid's bound, in the order of their coming, and no
+ * more of them than there is room for: who has nothing to ask resumes the
+ * next one.  To wake all for each place that is free costs their square.
+ */
 void
 client_resume_uid(struct uid_stat *us)
 {
 	struct client	*c;
 
-	while (us->nshort < UID_INFLIGHT_MAX &&
+	while (us->nshort + us->nwoken < UID_INFLIGHT_MAX &&
 	    (c = TAILQ_FIRST(&us->stalled)) != NULL) {
 		TAILQ_REMOVE(&us->stalled, c, stalled_entry);
 		c->stalled = 0;
 		client_resume(c);
+		/* Another bound may hold it. */
+		if (event_pending(&c->rev, EV_READ, NULL)) {
+			c->woken = 1;
+			us->nwoken++;
+		}
 	}
 }
 

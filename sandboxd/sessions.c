@@ -31,6 +31,7 @@
 
 #define LISTEN_BACKLOG	128
 #define HUPS_MAX	64		/* told in one turn */
+#define PASS_MAX	4096	/* bytes that wait for the frontend */
 #define ROOT_RESERVE	8		/* root comes in past the limits */
 
 struct session {
@@ -53,7 +54,8 @@ static size_t				 nsessions;
 static int				 listener = -1;
 static int				 hups = -1;
 static struct stat			 listener_st;
-static struct event			 ev_accept, ev_hup, ev_pass, ev_pause;
+static struct event			 ev_accept, ev_hup, ev_pass, ev_pause,
+					 ev_room;
 
 static int
 session_cmp(const struct session *a, const struct session *b)
@@ -208,6 +210,32 @@ on_hup(int fd, short event, void *arg)
 	}
 }
 
+/*
+ * A session is forgotten when its client has hung up, also if the frontend
+ * has not taken it yet: so who comes and goes is not bounded by their number,
+ * but by what the frontend takes.
+ */
+static void
+sessions_room(int fd, short event, void *arg)
+{
+	struct child	*fe = &env.child[ROLE_FRONTEND];
+
+	(void)fd;
+	(void)event;
+	(void)arg;
+	if (listener == -1)
+		return;
+	if (fe->open && chan_flush(&fe->ch) == -1)
+		fe->ch.broken = 1;
+	if (!fe->open || fe->ch.broken || fe->ch.queued <= PASS_MAX) {
+		event_add(&ev_accept, NULL);
+		return;
+	}
+	event_del(&ev_accept);
+	event_set(&ev_room, fe->ch.fd, EV_WRITE, sessions_room, NULL);
+	event_add(&ev_room, NULL);
+}
+
 /* Those whose announcement has left the queue towards the store. */
 static void
 sessions_pass(int fd, short event, void *arg)
@@ -228,6 +256,9 @@ sessions_pass(int fd, short event, void *arg)
 		m.uid = s->uid;
 		parent_send(ROLE_FRONTEND, MSG_CLIENT, 0, s->id, 0, fd, &m);
 	}
+	if (env.child[ROLE_FRONTEND].ch.queued > PASS_MAX &&
+	    !event_pending(&ev_room, EV_WRITE, NULL))
+		sessions_room(-1, 0, NULL);
 	if (s != NULL && store->open && !event_pending(&ev_pass, EV_WRITE,
 	    NULL)) {
 		event_set(&ev_pass, store->ch.fd, EV_WRITE, sessions_pass,
@@ -492,6 +523,7 @@ sessions_start(void)
 	    NULL);
 	evtimer_set(&ev_pause, on_pause, NULL);
 	event_set(&ev_pass, -1, 0, sessions_pass, NULL);
+	event_set(&ev_room, -1, 0, sessions_room, NULL);
 	event_add(&ev_hup, NULL);
 	event_add(&ev_accept, NULL);
 }
@@ -502,6 +534,9 @@ sessions_end_all(void)
 	struct session	*s, *next;
 
 	event_del(&ev_pass);
+	event_del(&ev_room);
+	if (listener != -1)
+		event_add(&ev_accept, NULL);
 	RB_FOREACH_SAFE(s, sessions, &sessions, next) {
 		/* Our copy alone would keep the connection open. */
 		(void)shutdown(s->fd, SHUT_RDWR);
@@ -518,6 +553,7 @@ sessions_close(void)
 	if (listener == -1)
 		return;
 	event_del(&ev_accept);
+	event_del(&ev_room);
 	evtimer_del(&ev_pause);
 	if (lstat(env.conf->socket, &st) == 0 &&
 	    st.st_dev == listener_st.st_dev &&

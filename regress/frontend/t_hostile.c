@@ -332,6 +332,39 @@ ROOT_TEST(never_reads)
 	finish();
 }
 
+/*
+ * All that a user may have in flight is in flight, and others of his come
+ * and go meanwhile: they do not gather, waiting for their turn.
+ */
+ROOT_TEST(gather)
+{
+	struct proto_hello	 hello;
+	struct cl		 c[UID_INFLIGHT_MAX], more;
+	int			 i;
+
+	begin();
+	memset(&hello, 0, sizeof(hello));
+	hello.version = PROTO_VERSION;
+	for (i = 0; i < UID_INFLIGHT_MAX; i++) {
+		cl_open(&fe, &c[i], 0);
+		cl_send(&c[i], PROTO_HELLO, 1, &hello);
+		fe_expect(&fe.store, PROTO_HELLO, NULL, NULL);
+	}
+	for (i = 0; i < 100; i++) {
+		cl_open(&fe, &more, 0);
+		if (i % 2)
+			cl_send(&more, PROTO_HELLO, 1, &hello);
+		cl_close(&more);
+		fe_log(&fe, "hung up; 33 clients, of the uid 32 with 32");
+	}
+	cl_ping(&fe, &good, ++good_req);
+	/* So do those whose answer is awaited. */
+	for (i = 0; i < UID_INFLIGHT_MAX; i++)
+		cl_close(&c[i]);
+	alive();
+	finish();
+}
+
 static void
 logs_begin(struct cl *c)
 {
@@ -450,5 +483,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, never_reads);
 	ATF_TP_ADD_TC(tp, descriptors_not_taken);
 	ATF_TP_ADD_TC(tp, come_and_go);
+	ATF_TP_ADD_TC(tp, gather);
 	return (atf_no_error());
 }
