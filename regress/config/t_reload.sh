@@ -30,7 +30,7 @@ reload_cleanup()
 atf_test_case invalid cleanup
 invalid_head()
 {
-	atf_set descr "an invalid file is told by its lines and changes nothing"
+	atf_set descr "(c44) an invalid file is told by its lines and changes nothing"
 }
 invalid_body()
 {

@@ -170,6 +170,18 @@ ATF_TC_BODY(request_key, tc)
 	ring_quiet(&ring.parent);
 	m.pids = 50;
 	ring_refused(ring_ask(USER_SESSION, PROTO_CREATE, &m), CODE_CONFLICT);
+	m.pids = 0;
+	/* (c02) One whose answer was lost with us asks again, and has one. */
+	ring_kill();
+	ring_start();
+	ring_engine(1);
+	ring_skip(&ring.parent, MSG_WORK_MAKE);
+	ring_answer(ring_ask(USER_SESSION, PROTO_CREATE, &m), PROTO_ACCEPTED,
+	    &g);
+	ATF_REQUIRE_STREQ(g.m.accepted.id, id);
+	ring_done(&g);
+	ring_answered(ring.req, PROTO_END);
+	ring_quiet(&ring.parent);
 	/* Another user's keys are his own. */
 	ring_answered(ring_ask(OTHER_SESSION, PROTO_CREATE, &m),
 	    PROTO_ACCEPTED);
