@@ -31,6 +31,7 @@
 
 #define CONF_FILE_MAX		(1024 * 1024)	/* of one file */
 #define CONF_INCLUDE_MAX	8		/* files within files */
+#define CONF_SOURCES_MAX	256		/* files in all */
 #define CONF_ERRORS_MAX		(16 * 1024)	/* text of all errors */
 #define CONF_NAME_MAX		64		/* a user, a group */
 #define CONF_PATH_MAX		1024

@@ -63,6 +63,7 @@ static SLIST_HEAD(, macro)	 macros = SLIST_HEAD_INITIALIZER(macros);
 static const char		*last;		/* the last token, for errors */
 static int			 last_line;
 static uint32_t			 logs_seen;
+static uint32_t			 nsources;
 static struct rule_who		 whom;		/* of the line being read */
 
 /* What a statement sets; each may be set once. */
@@ -951,6 +952,11 @@ source_open(const struct token *t)
 	size_t		 len;
 	int		 depth = 0;
 
+	/* Eight deep alone would be any number of files. */
+	if (++nsources > CONF_SOURCES_MAX) {
+		value_error(t, "include", "too many files: the limit is 256");
+		return;
+	}
 	for (s = src; s != NULL; s = s->up)
 		depth++;
 	if (depth >= CONF_INCLUDE_MAX) {
@@ -1161,6 +1167,7 @@ parse_reset(void)
 	memset(&whom, 0, sizeof(whom));
 	memset(seen, 0, sizeof(seen));
 	logs_seen = 0;
+	nsources = 0;
 	last = NULL;
 	last_line = 0;
 }

@@ -205,6 +205,20 @@ files_body()
 	atf_check -e ignore "$n" -n -f l1
 	echo "include \"$PWD/l0\"" >l
 	atf_check -s exit:1 -e match:"too deep" "$n" -n -f l
+	# Nor is it a way to read without an end.
+	for i in $(seq 100); do
+		echo "include \"$PWD/many\""
+	done >many
+	atf_check -s exit:1 -e match:"too deep: the limit is 8" \
+	    timeout 60 "$n" -n -f many
+	: >empty
+	for i in $(seq 255); do
+		echo "include \"$PWD/empty\""
+	done >many
+	atf_check -e ignore "$n" -n -f many
+	echo "include \"$PWD/empty\"" >>many
+	atf_check -s exit:1 -e match:"many:256: .*too many files" \
+	    "$n" -n -f many
 	# A word of a megabyte, a thousand errors, and a thousand braces.
 	{ printf 'state "/'; repeat 1048576 a; echo '"'; } >big
 	atf_check -s exit:1 -e match:"big: too large" "$n" -n -f big
