@@ -44,6 +44,7 @@
 #define CODE_LEN_MAX		31
 #define TEXT_MAX		1023
 #define FIELD_MAX		63
+#define PLACE_MAX		255	/* "file:line" of a rule */
 
 /* Requests in flight: of one client, and of one uid. */
 #define CLIENT_INFLIGHT_MAX	8

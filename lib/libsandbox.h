@@ -47,6 +47,8 @@ struct sandbox_answer {
 		struct proto_status_info status_info;
 		struct proto_image	 image;
 		struct proto_verify	 verify;
+		struct proto_right	 right;
+		struct proto_limit	 limit;
 	} u;
 };
 
@@ -139,6 +141,8 @@ int	 sandbox_image_import(struct sandbox *, const char *name, int fd,
 	    struct proto_image *);
 int	 sandbox_reload(struct sandbox *);
 int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
+/* The callback gets RIGHT and LIMIT. */
+int	 sandbox_rules(struct sandbox *, sandbox_cb, void *);
 
 /*
  * Bytes.  These run a poll(2) loop of their own until the request is over.

@@ -236,6 +236,22 @@ static const struct msg_field f_verify[] = {
 	MSG_F(proto_verify, head, M_STR, 0, 0),
 };
 
+static const struct msg_field f_right[] = {
+	MSG_F(proto_right, name, M_STR, 0, 0),
+	MSG_F(proto_right, on, M_STR, 0, 0),
+	MSG_F(proto_right, may, M_UINT, 1, M_OPT),
+	MSG_F(proto_right, by, M_STR, 0, 0),
+};
+
+static const struct msg_field f_limit[] = {
+	MSG_F(proto_limit, name, M_STR, 0, 0),
+	MSG_F(proto_limit, of, M_STR, 0, 0),
+	MSG_F(proto_limit, most, M_UINT, 0, M_OPT),
+	MSG_F(proto_limit, per, M_UINT, 0, M_OPT),
+	MSG_F(proto_limit, used, M_UINT, 0, M_OPT),
+	MSG_F(proto_limit, by, M_STR, 0, M_OPT),
+};
+
 static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_HELLO] = MSG_DEF(PROTO_HELLO, "hello", proto_hello,
 	    f_hello),
@@ -275,6 +291,7 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_image_import),
 	[PROTO_RELOAD] = MSG_DEF_EMPTY(PROTO_RELOAD, "reload"),
 	[PROTO_LOG_VERIFY] = MSG_DEF_EMPTY(PROTO_LOG_VERIFY, "log_verify"),
+	[PROTO_RULES] = MSG_DEF_EMPTY(PROTO_RULES, "rules"),
 	[PROTO_HELLO_OK] = MSG_DEF(PROTO_HELLO_OK, "hello_ok", proto_hello_ok,
 	    f_hello_ok),
 	[PROTO_END] = MSG_DEF(PROTO_END, "end", proto_end,
@@ -305,6 +322,10 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_image),
 	[PROTO_VERIFY] = MSG_DEF(PROTO_VERIFY, "verify", proto_verify,
 	    f_verify),
+	[PROTO_RIGHT] = MSG_DEF(PROTO_RIGHT, "right", proto_right,
+	    f_right),
+	[PROTO_LIMIT] = MSG_DEF(PROTO_LIMIT, "limit", proto_limit,
+	    f_limit),
 };
 
 const struct msg_def *

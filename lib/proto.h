@@ -42,6 +42,7 @@ enum proto_type {
 	PROTO_IMAGE_IMPORT,	/* [STREAM, IMAGE] */
 	PROTO_RELOAD,		/* [] */
 	PROTO_LOG_VERIFY,	/* [VERIFY] */
+	PROTO_RULES,		/* [RIGHT ..., LIMIT ...] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -59,6 +60,8 @@ enum proto_type {
 	PROTO_STATUS_INFO,
 	PROTO_IMAGE,
 	PROTO_VERIFY,
+	PROTO_RIGHT,
+	PROTO_LIMIT,
 	PROTO_MAX
 };
 
@@ -311,6 +314,24 @@ struct proto_verify {
 	uint64_t	 skeletons;
 	uint64_t	 anchor;
 	char		 head[65];	/* hex of the newest link */
+};
+
+/* What the client may do, and by which rule. */
+struct proto_right {
+	char		 name[16];
+	char		 on[16];	/* "own", "others", "-": neither */
+	uint32_t	 may;
+	char		 by[PLACE_MAX + 1];	/* "file:line", or "default" */
+};
+
+/* What it may have, in bytes, thousandths of processors, or numbers. */
+struct proto_limit {
+	char		 name[32];
+	char		 of[16];	/* "user", "all" */
+	uint64_t	 most;		/* 0: no limit */
+	uint64_t	 per;		/* ms; of a rate */
+	uint64_t	 used;
+	char		 by[PLACE_MAX + 1];
 };
 
 /* The table of one type; NULL for none. */

@@ -329,6 +329,12 @@ sandbox_log_verify(struct sandbox *sb, struct proto_verify *v)
 	return (call_wanted(sb, PROTO_LOG_VERIFY, NULL, &w, 0));
 }
 
+int
+sandbox_rules(struct sandbox *sb, sandbox_cb cb, void *arg)
+{
+	return (sandbox_call(sb, PROTO_RULES, NULL, cb, arg));
+}
+
 ssize_t
 sandbox_write(int fd, const void *data, size_t len)
 {

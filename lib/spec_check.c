@@ -679,7 +679,8 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		return (checks[type](msg, e));
 	/* What has no fields has nothing to check. */
 	if (type == PROTO_PING || type == PROTO_STATUS ||
-	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY)
+	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY ||
+	    type == PROTO_RULES)
 		return (0);
 	return (fail(e, CODE_UNSUPPORTED, "", "no request of type %u", type));
 }

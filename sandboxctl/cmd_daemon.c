@@ -1,5 +1,6 @@
 /*
- * cmd_daemon.c: commands about the daemon: ping, reload, status, version.
+ * cmd_daemon.c: commands about the daemon: ping, reload, rules, status,
+ * version.
  */
 
 #include <stdlib.h>
@@ -43,6 +44,49 @@ cmd_reload(struct ctl *ctl)
 	if (sandbox_reload(ctl->conn) == -1)
 		return (ctl_error(ctl));
 	return (0);
+}
+
+struct rules {
+	struct ctl	*ctl;
+	struct table	*rights;
+	struct table	*limits;
+};
+
+static int
+rules_one(struct sandbox_answer *a, void *arg)
+{
+	struct rules	*r = arg;
+
+	if (a->type != PROTO_RIGHT && a->type != PROTO_LIMIT)
+		return (0);
+	if (r->ctl->json)
+		json_proto(stdout, a->type, &a->u);
+	else if (a->type == PROTO_RIGHT)
+		out_rights_add(r->rights, &a->u.right);
+	else
+		out_limits_add(r->limits, &a->u.limit);
+	return (0);
+}
+
+int
+cmd_rules(struct ctl *ctl)
+{
+	struct rules	 r;
+	int		 status = 0;
+
+	r.ctl = ctl;
+	r.rights = out_rights_new();
+	r.limits = out_limits_new();
+	if (sandbox_rules(ctl->conn, rules_one, &r) == -1)
+		status = ctl_error(ctl);
+	else if (!ctl->json) {
+		table_print(r.rights, stdout);
+		putchar('\n');
+		table_print(r.limits, stdout);
+	}
+	table_free(r.rights);
+	table_free(r.limits);
+	return (status);
 }
 
 struct procs {

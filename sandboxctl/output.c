@@ -374,6 +374,69 @@ out_list_add(struct table *t, const struct proto_sandbox *s)
 }
 
 struct table *
+out_rights_new(void)
+{
+	static const char *const	 heads[] = { "RIGHT", "ON", "MAY",
+	    "BY" };
+
+	return (table_new(heads, sizeof(heads) / sizeof(heads[0])));
+}
+
+void
+out_rights_add(struct table *t, const struct proto_right *r)
+{
+	table_add(t, 0, "%s", r->name);
+	table_add(t, 1, "%s", r->on);
+	table_add(t, 2, "%s", r->may ? "yes" : "no");
+	table_add(t, 3, "%s", r->by);
+}
+
+struct table *
+out_limits_new(void)
+{
+	static const char *const	 heads[] = { "LIMIT", "OF", "MOST",
+	    "USED", "BY" };
+
+	return (table_new(heads, sizeof(heads) / sizeof(heads[0])));
+}
+
+static const char *
+text_amount(const char *name, uint64_t n, char *buf, size_t len)
+{
+	if (strncmp(name, "memory", 6) == 0)
+		return (text_size(n, buf, len));
+	if (strncmp(name, "cpus", 4) == 0)
+		return (text_milli((uint32_t)n, buf, len));
+	snprintf(buf, len, "%llu", (unsigned long long)n);
+	return (buf);
+}
+
+void
+out_limits_add(struct table *t, const struct proto_limit *l)
+{
+	char	 buf[32], span[32];
+
+	table_add(t, 0, "%s", l->name);
+	table_add(t, 1, "%s", l->of);
+	text_amount(l->name, l->most, buf, sizeof(buf));
+	if (l->most == 0)
+		table_add(t, 2, "-");
+	else if (l->per != 0)
+		table_add(t, 2, "%s per %s", buf, text_span(l->per / 1000,
+		    span, sizeof(span)));
+	else
+		table_add(t, 2, "%s", buf);
+	/* A rate is not in use, and what each may have is not summed up. */
+	if (l->per != 0 || strstr(l->name, " per ") != NULL ||
+	    strcmp(l->name, "creates") == 0 || strcmp(l->name, "requests") == 0)
+		table_add(t, 3, "-");
+	else
+		table_add(t, 3, "%s", text_amount(l->name, l->used, buf,
+		    sizeof(buf)));
+	table_add(t, 4, "%s", *l->by == '\0' ? "-" : l->by);
+}
+
+struct table *
 out_ps_new(void)
 {
 	static const char *const	 heads[] = { "EXEC", "STATE", "STATUS",

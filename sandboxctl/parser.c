@@ -70,6 +70,7 @@ const struct command commands[] = {
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
 	{ "reload", opts_none, "", 0, 0, 0, cmd_reload },
 	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
+	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },

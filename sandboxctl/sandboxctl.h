@@ -101,6 +101,7 @@ void		 ctl_ref(struct ctl *, const struct proto_sandbox *, char *,
 /* cmd_daemon.c */
 int		 cmd_ping(struct ctl *);
 int		 cmd_reload(struct ctl *);
+int		 cmd_rules(struct ctl *);
 int		 cmd_status(struct ctl *);
 int		 cmd_version(struct ctl *);
 
@@ -155,6 +156,10 @@ void		 out_status(FILE *, const struct proto_status_info *,
 		    const struct proto_proc *, size_t, uint64_t);
 struct table	*out_list_new(void);
 void		 out_list_add(struct table *, const struct proto_sandbox *);
+struct table	*out_rights_new(void);
+void		 out_rights_add(struct table *, const struct proto_right *);
+struct table	*out_limits_new(void);
+void		 out_limits_add(struct table *, const struct proto_limit *);
 struct table	*out_ps_new(void);
 void		 out_ps_add(struct table *, const struct proto_exec_info *);
 const char	*out_signal(int, char *, size_t);

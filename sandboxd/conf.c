@@ -70,6 +70,7 @@ conf_new(const char *file)
 	*conf = conf_default;
 	TAILQ_INIT(&conf->images);
 	TAILQ_INIT(&conf->rules);
+	TAILQ_INIT(&conf->limit_rules);
 	if ((conf->file = strdup(file)) == NULL) {
 		free(conf);
 		return (NULL);
@@ -81,7 +82,8 @@ void
 conf_free(struct config *conf)
 {
 	struct conf_image	*i;
-	struct right_rule		*r;
+	struct right_rule	*r;
+	struct limit_rule	*l;
 	uint32_t		 n;
 
 	if (conf == NULL)
@@ -95,6 +97,11 @@ conf_free(struct config *conf)
 		TAILQ_REMOVE(&conf->rules, r, entry);
 		free(r->w.name);
 		free(r);
+	}
+	while ((l = TAILQ_FIRST(&conf->limit_rules)) != NULL) {
+		TAILQ_REMOVE(&conf->limit_rules, l, entry);
+		free(l->w.name);
+		free(l);
 	}
 	for (n = 0; n < conf->nplaces; n++)
 		free(conf->places[n]);
@@ -188,7 +195,7 @@ int
 conf_add_rule(struct config *conf, const struct right_rule *from)
 {
 	struct right_rule	*r;
-	int		 n = 0;
+	int			 n = 0;
 
 	TAILQ_FOREACH(r, &conf->rules, entry)
 		n++;
@@ -196,6 +203,27 @@ conf_add_rule(struct config *conf, const struct right_rule *from)
 		return (-1);
 	*r = *from;
 	TAILQ_INSERT_TAIL(&conf->rules, r, entry);
+	return (0);
+}
+
+/* With a name of its own, since lines of one block have one user. */
+int
+conf_add_limit(struct config *conf, const struct limit_rule *from)
+{
+	struct limit_rule	*l;
+	int			 n = 0;
+
+	TAILQ_FOREACH(l, &conf->limit_rules, entry)
+		n++;
+	if (n >= CONF_RULES_MAX || (l = calloc(1, sizeof(*l))) == NULL)
+		return (-1);
+	*l = *from;
+	if (from->w.name != NULL &&
+	    (l->w.name = strdup(from->w.name)) == NULL) {
+		free(l);
+		return (-1);
+	}
+	TAILQ_INSERT_TAIL(&conf->limit_rules, l, entry);
 	return (0);
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "bounds.h"
+#include "quota.h"
 #include "rules.h"
 
 #ifndef nitems
@@ -70,6 +71,7 @@ struct conf_limits {
 	uint32_t	 execs;			/* running ones, of all */
 	uint32_t	 clients;		/* connections, of all */
 	uint32_t	 clients_user;		/* connections, of one uid */
+	struct bound	 all[LIMIT_MAX];	/* of all together, if set */
 };
 
 /* Seconds. */
@@ -99,7 +101,8 @@ struct config {
 	struct conf_timeouts	 timeouts;
 	struct conf_retain	 retain;
 	struct conf_images	 images;
-	struct right_rules		 rules;
+	struct right_rules	 rules;
+	struct limit_rules	 limit_rules;
 	char		       **places;	/* "file:line", from 1 */
 	uint32_t		 nplaces;
 	gid_t			 socket_gid;
@@ -128,6 +131,7 @@ void		 conf_error(struct conf_errors *, const char *, int,
 int		 conf_add_image(struct config *, const char *, int);
 uint32_t	 conf_add_place(struct config *, const char *, int);
 int		 conf_add_rule(struct config *, const struct right_rule *);
+int		 conf_add_limit(struct config *, const struct limit_rule *);
 const char	*conf_place(const struct config *, uint32_t);
 const char	*conf_get_count(const char *, uint32_t, uint32_t, uint32_t *);
 const char	*conf_get_size(const char *, uint64_t, uint64_t, uint64_t *);

@@ -57,6 +57,8 @@ static const struct pipe_handler from_store[] = {
 	{ PROTO_STATUS_INFO, request_recv_answer },
 	{ PROTO_IMAGE, request_recv_answer },
 	{ PROTO_VERIFY, request_recv_answer },
+	{ PROTO_RIGHT, request_recv_answer },
+	{ PROTO_LIMIT, request_recv_answer },
 };
 
 static const struct pipe_handler from_runner[] = {

@@ -56,6 +56,7 @@ static const struct {
 	[PROTO_IMAGE_IMPORT] = { 1, REQ_LONG },
 	[PROTO_RELOAD] = { 1, REQ_SHORT },
 	[PROTO_LOG_VERIFY] = { 1, REQ_LONG },
+	[PROTO_RULES] = { 1, REQ_SHORT },
 };
 
 int

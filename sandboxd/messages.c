@@ -33,6 +33,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, log_sandbox, M_UINT, 0, 0),
 	MSG_F(msg_conf, log_total, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_clients, M_UINT, 0, 0),
+	MSG_F(msg_conf, all, M_U64V, 3 * LIMIT_MAX, 0),
 	MSG_F(msg_conf, t_create, M_UINT, 0, 0),
 	MSG_F(msg_conf, t_stop, M_UINT, 0, 0),
 	MSG_F(msg_conf, t_delete, M_UINT, 0, 0),
@@ -65,6 +66,7 @@ static const struct msg_field f_session[] = {
 	MSG_F(msg_session, own, M_UINT, RIGHTS_ALL, 0),
 	MSG_F(msg_session, others, M_UINT, RIGHTS_ALL, 0),
 	MSG_F(msg_session, by, M_U64V, 2 * RIGHT_MAX, 0),
+	MSG_F(msg_session, bounds, M_U64V, 3 * LIMIT_MAX, 0),
 };
 
 static const struct msg_field f_client[] = {

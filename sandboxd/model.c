@@ -19,6 +19,7 @@
 
 #include "log.h"
 #include "model.h"
+#include "store.h"
 
 static const struct msg_field f_sbx_row[] = {
 	MSG_F(sbx_row, n, M_UINT, 0, 0),
@@ -274,6 +275,7 @@ model_unadd(void *arg)
 	if (a->sb->r.key[0] != '\0')
 		RB_REMOVE(sbx_by_key, &a->m->by_key, a->sb);
 	a->m->count--;
+	quota_disown(a->sb);
 	sandbox_free(a->sb);
 	free(a);
 }
@@ -289,6 +291,7 @@ model_add(struct batch *b, struct model *m, struct sandbox *sb)
 	if (sb->r.key[0] != '\0')
 		RB_INSERT(sbx_by_key, &m->by_key, sb);
 	m->count++;
+	quota_own(sb);
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		fatal("%s", __func__);
 	a->m = m;
@@ -617,8 +620,10 @@ load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 	RB_INSERT(sbx_by_id, &w->m->by_id, sb);
 	if (sb->r.key[0] != '\0')
 		RB_INSERT(sbx_by_key, &w->m->by_key, sb);
-	if (sb->r.state != SBX_DELETED)
+	if (sb->r.state != SBX_DELETED) {
 		w->m->count++;
+		quota_own(sb);
+	}
 	return (0);
 }
 

@@ -131,6 +131,7 @@ struct sandbox {
 	RB_ENTRY(sandbox)	 by_n;
 	RB_ENTRY(sandbox)	 by_id;
 	RB_ENTRY(sandbox)	 by_key;
+	TAILQ_ENTRY(sandbox)	 of_owner;	/* until it is deleted */
 	struct sbx_row		 r;
 	struct proto_create	*conf;		/* NULL when deleted */
 	uint64_t		 sseq;		/* its newest event */

@@ -41,6 +41,8 @@ conf_to_msg(struct msg_conf *m)
 	m->log_sandbox = c->limits.log_sandbox;
 	m->log_total = c->limits.log_total;
 	m->max_clients = c->limits.clients;
+	if (bounds_pack(&m->all, c->limits.all) == -1)
+		fatal("%s", __func__);
 	m->t_create = c->timeouts.create * MS;
 	m->t_stop = c->timeouts.stop * MS;
 	m->t_delete = c->timeouts.delete * MS;
@@ -90,6 +92,7 @@ parent_send_conf(enum role role)
 
 	conf_to_msg(&m);
 	parent_send(role, MSG_CONF_BEGIN, 0, 0, 0, -1, &m);
+	u64v_clear(&m.all);
 	/*
 	 * The last that matches wins, so what holds when none does comes
 	 * first: who names images that are allowed means no others.

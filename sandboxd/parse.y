@@ -65,6 +65,13 @@ static int			 last_line;
 static uint32_t			 logs_seen;
 static uint32_t			 nsources;
 static struct rule_who		 whom;		/* of the line being read */
+static uint32_t			 block_seen;	/* limits in a user's block */
+
+/* `4 per sandbox, 40 total', until it is known of what. */
+static struct {
+	struct token	 each;
+	struct token	 total;
+} sum;
 
 /* What a statement sets; each may be set once. */
 enum setting {
@@ -72,7 +79,7 @@ enum setting {
 	S_DEF_IMAGE, S_DEF_MEMORY, S_DEF_CPUS, S_DEF_PIDS, S_DEF_NETWORK,
 	S_DEF_READONLY, S_DEF_TMP,
 	S_LIM_SANDBOXES, S_LIM_EXECS, S_LIM_LOG, S_LIM_CLIENTS, S_LIM_MEMORY,
-	S_LIM_CPUS, S_LIM_PIDS,
+	S_LIM_CPUS, S_LIM_PIDS, S_LIM_CREATES, S_LIM_REQUESTS, S_LIM_SUBS,
 	S_RET_HISTORY,
 	S_TMO_CREATE, S_TMO_STOP, S_TMO_DELETE, S_TMO_ENGINE, S_TMO_REATTACH,
 	S_TMO_STALL,
@@ -113,17 +120,26 @@ static void	 set_uids(const struct token *, const struct token *);
 static void	 add_image(const struct token *, int);
 static void	 set_who(struct rule_who *, enum who, const struct token *);
 static void	 add_rule(int, const struct token *, int, int);
+static void	 sum_each(const struct token *, const struct token *);
+static void	 sum_total(const struct token *);
+static void	 sum_all(enum setting, enum limit);
+static void	 sum_user(enum limit, enum limit);
+static void	 rate_all(enum setting, enum limit, const struct token *,
+		    const struct token *);
+static void	 user_limit(enum limit, const struct token *,
+		    const struct token *);
 static void	 macro_define(const struct token *, const struct token *);
 static const char *macro_find(const char *);
 static void	 source_open(const struct token *);
 
 %}
 
-%token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE DEFAULTS DELETE DENY ENGINE
-%token	EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES INCLUDE
-%token	LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY READONLY
-%token	REATTACH RESTART RETAIN SANDBOXES SOCKET STALL STATE STOP SWAP
-%token	TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
+%token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE CREATES DEFAULTS DELETE DENY
+%token	DISK ENGINE EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES
+%token	INCLUDE LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY
+%token	READONLY REATTACH REQUESTS RESTART RETAIN SANDBOXES SOCKET STALL
+%token	STATE STOP SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED
+%token	USER
 %token	BAD STRING
 
 %%
@@ -172,6 +188,8 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 		| DEFAULTS '{' defaults error '}'	{ yyerrok; }
 		| LIMITS '{' limits '}'
 		| LIMITS '{' limits error '}'		{ yyerrok; }
+		| LIMITS whose '{' quotas '}'
+		| LIMITS whose '{' quotas error '}'	{ yyerrok; }
 		| POLICY '{' policies '}'
 		| POLICY '{' policies error '}'		{ yyerrok; }
 		| RETAIN '{' retains '}'
@@ -200,6 +218,20 @@ who		: /* empty */		{ set_who(&whom, WHO_ANY, NULL); }
 		| ANY			{ set_who(&whom, WHO_ANY, NULL); }
 		| USER STRING		{ set_who(&whom, WHO_USER, &$2); }
 		| GROUP STRING		{ set_who(&whom, WHO_GROUP, &$2); }
+		;
+
+whose		: ANY {
+			set_who(&whom, WHO_ANY, NULL);
+			block_seen = 0;
+		}
+		| USER STRING {
+			set_who(&whom, WHO_USER, &$2);
+			block_seen = 0;
+		}
+		| GROUP STRING {
+			set_who(&whom, WHO_GROUP, &$2);
+			block_seen = 0;
+		}
 		;
 
 scope		: /* empty */			{ $$.number = -1; }
@@ -269,6 +301,65 @@ limit		: SANDBOXES STRING {
 		| PIDS STRING {
 			set_count(S_LIM_PIDS, &conf->limits.pids, "pids",
 			    &$2, SBX_PIDS_MIN, SBX_PIDS_MAX);
+		}
+		| MEMORY sums	{ sum_all(S_LIM_MEMORY, LIMIT_MEMORY); }
+		| CPUS sums	{ sum_all(S_LIM_CPUS, LIMIT_CPUS); }
+		| PIDS sums	{ sum_all(S_LIM_PIDS, LIMIT_PIDS); }
+		| CREATES STRING PER STRING {
+			rate_all(S_LIM_CREATES, LIMIT_CREATES, &$2, &$4);
+		}
+		| REQUESTS STRING PER STRING {
+			rate_all(S_LIM_REQUESTS, LIMIT_REQUESTS, &$2, &$4);
+		}
+		| SUBSCRIPTIONS STRING {
+			rate_all(S_LIM_SUBS, LIMIT_SUBSCRIPTIONS, &$2, NULL);
+		}
+		| DISK STRING {
+			error_at($1.line, "disk: not supported by this "
+			    "version");
+		}
+		;
+
+sums		: summand
+		| sums ',' summand
+		;
+
+summand		: STRING PER STRING		{ sum_each(&$1, &$3); }
+		| STRING TOTAL			{ sum_total(&$1); }
+		;
+
+quotas		: /* empty */
+		| quotas '\n'
+		| quotas quota
+		| quotas error '\n'		{ yyerrok; }
+		;
+
+quota		: SANDBOXES STRING {
+			user_limit(LIMIT_SANDBOXES, &$2, NULL);
+		}
+		| EXECS STRING		{ user_limit(LIMIT_EXECS, &$2, NULL); }
+		| CLIENTS STRING	{ user_limit(LIMIT_CLIENTS, &$2, NULL); }
+		| SUBSCRIPTIONS STRING {
+			user_limit(LIMIT_SUBSCRIPTIONS, &$2, NULL);
+		}
+		| MEMORY sums {
+			sum_user(LIMIT_MEMORY_EACH, LIMIT_MEMORY);
+		}
+		| CPUS sums {
+			sum_user(LIMIT_CPUS_EACH, LIMIT_CPUS);
+		}
+		| PIDS sums {
+			sum_user(LIMIT_PIDS_EACH, LIMIT_PIDS);
+		}
+		| CREATES STRING PER STRING {
+			user_limit(LIMIT_CREATES, &$2, &$4);
+		}
+		| REQUESTS STRING PER STRING {
+			user_limit(LIMIT_REQUESTS, &$2, &$4);
+		}
+		| DISK STRING {
+			error_at($1.line, "disk: not supported by this "
+			    "version");
 		}
 		;
 
@@ -389,9 +480,11 @@ static const struct {
 	{ "clients",	CLIENTS },
 	{ "cpus",	CPUS },
 	{ "create",	CREATE },
+	{ "creates",	CREATES },
 	{ "defaults",	DEFAULTS },
 	{ "delete",	DELETE },
 	{ "deny",	DENY },
+	{ "disk",	DISK },
 	{ "engine",	ENGINE },
 	{ "events",	EVENTS },
 	{ "exec",	EXEC },
@@ -415,6 +508,7 @@ static const struct {
 	{ "policy",	POLICY },
 	{ "readonly",	READONLY },
 	{ "reattach",	REATTACH },
+	{ "requests",	REQUESTS },
 	{ "restart",	RESTART },
 	{ "retain",	RETAIN },
 	{ "sandboxes",	SANDBOXES },
@@ -422,6 +516,7 @@ static const struct {
 	{ "stall",	STALL },
 	{ "state",	STATE },
 	{ "stop",	STOP },
+	{ "subscriptions", SUBSCRIPTIONS },
 	{ "swap",	SWAP },
 	{ "timeouts",	TIMEOUTS },
 	{ "tmp",	TMP },
@@ -815,6 +910,148 @@ add_rule(int allow, const struct token *at, int rights, int scope)
 }
 
 static void
+sum_each(const struct token *t, const struct token *per)
+{
+	if (strcmp(per->string, "sandbox") != 0)
+		error_at(per->line, "per %s: not per sandbox", per->string);
+	else if (sum.each.string != NULL)
+		error_at(t->line, "per sandbox given twice");
+	else
+		sum.each = *t;
+}
+
+static void
+sum_total(const struct token *t)
+{
+	if (sum.total.string != NULL)
+		error_at(t->line, "total given twice");
+	else
+		sum.total = *t;
+}
+
+static const struct {
+	uint32_t	 min;
+	uint32_t	 max;
+} limit_range[LIMIT_MAX] = {
+	[LIMIT_SANDBOXES] = { 1, 100000 },
+	[LIMIT_EXECS] = { 1, 100000 },
+	[LIMIT_PIDS] = { SBX_PIDS_MIN, UINT32_MAX },
+	[LIMIT_PIDS_EACH] = { SBX_PIDS_MIN, SBX_PIDS_MAX },
+	[LIMIT_CREATES] = { 1, 1000000 },
+	[LIMIT_REQUESTS] = { 1, 1000000 },
+	[LIMIT_CLIENTS] = { 1, 10000 },
+	[LIMIT_SUBSCRIPTIONS] = { 1, 100000 },
+};
+
+/* One value of a limit, and of a rate the time. */
+static int
+get_bound(enum limit l, const struct token *t, const struct token *per,
+    struct bound *b)
+{
+	const char	*why = NULL;
+	char		 what[32];
+	uint32_t	 n;
+
+	memset(b, 0, sizeof(*b));
+	strlcpy(what, limit_name(l), sizeof(what));
+	what[strcspn(what, " ")] = '\0';
+	switch (l) {
+	case LIMIT_CPUS:
+	case LIMIT_CPUS_EACH:
+		if ((why = conf_get_cpus(t->string, &n)) == NULL)
+			b->most = n;
+		break;
+	case LIMIT_MEMORY:
+	case LIMIT_MEMORY_EACH:
+		why = conf_get_size(t->string, SBX_MEMORY_MIN,
+		    SBX_MEMORY_MAX, &b->most);
+		break;
+	default:
+		if ((why = conf_get_count(t->string, limit_range[l].min,
+		    limit_range[l].max, &n)) == NULL)
+			b->most = n;
+		break;
+	}
+	if (why != NULL) {
+		value_error(t, what, why);
+		return (-1);
+	}
+	if (per == NULL)
+		return (0);
+	if ((why = conf_get_time(per->string, 1, 86400, &n)) != NULL) {
+		value_error(per, what, why);
+		return (-1);
+	}
+	b->per = n * 1000ULL;
+	return (0);
+}
+
+/* Of all together; what one sandbox may have is a limit of old. */
+static void
+sum_all(enum setting s, enum limit l)
+{
+	const struct token	*t = sum.each.string != NULL ? &sum.each :
+				    &sum.total;
+
+	if (t->string != NULL && once(s, t->line)) {
+		if (sum.total.string != NULL)
+			(void)get_bound(l, &sum.total, NULL,
+			    &conf->limits.all[l]);
+		if (sum.each.string == NULL)
+			;
+		else if (l == LIMIT_MEMORY)
+			set_size(S_MAX, &conf->limits.memory, "memory",
+			    &sum.each, SBX_MEMORY_MIN, SBX_MEMORY_MAX);
+		else if (l == LIMIT_CPUS)
+			set_cpus(S_MAX, &conf->limits.cpus, &sum.each);
+		else
+			set_count(S_MAX, &conf->limits.pids, "pids",
+			    &sum.each, SBX_PIDS_MIN, SBX_PIDS_MAX);
+	}
+	memset(&sum, 0, sizeof(sum));
+}
+
+static void
+rate_all(enum setting s, enum limit l, const struct token *t,
+    const struct token *per)
+{
+	if (once(s, t->line))
+		(void)get_bound(l, t, per, &conf->limits.all[l]);
+}
+
+static void
+user_limit(enum limit l, const struct token *t, const struct token *per)
+{
+	struct limit_rule	 r;
+
+	if (whom.who != WHO_ANY && whom.name == NULL)
+		return;
+	memset(&r, 0, sizeof(r));
+	r.w = whom;
+	r.limit = l;
+	if (block_seen & 1U << l) {
+		error_at(t->line, "%s given twice", limit_name(l));
+		return;
+	}
+	block_seen |= 1U << l;
+	if (get_bound(l, t, per, &r.b) == -1)
+		return;
+	if ((r.b.place = conf_add_place(conf, source_name(), t->line)) == 0 ||
+	    conf_add_limit(conf, &r) == -1)
+		error_at(t->line, "limits: too many");
+}
+
+static void
+sum_user(enum limit each, enum limit total)
+{
+	if (sum.each.string != NULL)
+		user_limit(each, &sum.each, NULL);
+	if (sum.total.string != NULL)
+		user_limit(total, &sum.total, NULL);
+	memset(&sum, 0, sizeof(sum));
+}
+
+static void
 macro_define(const struct token *name, const struct token *value)
 {
 	struct macro	*m;
@@ -1165,6 +1402,7 @@ parse_reset(void)
 	}
 	free(whom.name);
 	memset(&whom, 0, sizeof(whom));
+	memset(&sum, 0, sizeof(sum));
 	memset(seen, 0, sizeof(seen));
 	logs_seen = 0;
 	nsources = 0;

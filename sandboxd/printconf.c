@@ -86,8 +86,59 @@ print_defaults(FILE *fp, const struct conf_defaults *d)
 }
 
 static void
+print_bound(FILE *fp, enum limit l, const struct bound *b)
+{
+	const char	*name = limit_name(l);
+	size_t		 n = strcspn(name, " ");
+
+	fprintf(fp, "%.*s ", (int)n, name);
+	switch (l) {
+	case LIMIT_MEMORY:
+	case LIMIT_MEMORY_EACH:
+		print_size(fp, b->most);
+		break;
+	case LIMIT_CPUS:
+	case LIMIT_CPUS_EACH:
+		print_cpus(fp, (uint32_t)b->most);
+		break;
+	default:
+		fprintf(fp, "%llu", (unsigned long long)b->most);
+		break;
+	}
+	if (l == LIMIT_MEMORY || l == LIMIT_CPUS || l == LIMIT_PIDS)
+		fprintf(fp, " total");
+	else
+		fprintf(fp, "%s", name + n);
+	if (limit_is_rate(l)) {
+		fprintf(fp, " per ");
+		print_time(fp, (uint32_t)(b->per / 1000));
+	}
+}
+
+/* What follows the value of one sandbox. */
+static void
+print_total(FILE *fp, const struct bound *b, enum limit l)
+{
+	if (b->most == 0)
+		return;
+	fprintf(fp, " per sandbox, ");
+	if (l == LIMIT_MEMORY)
+		print_size(fp, b->most);
+	else if (l == LIMIT_CPUS)
+		print_cpus(fp, (uint32_t)b->most);
+	else
+		fprintf(fp, "%llu", (unsigned long long)b->most);
+	fprintf(fp, " total");
+}
+
+static void
 print_limits(FILE *fp, const struct conf_limits *l)
 {
+	static const enum limit	 rest[] = {
+		LIMIT_CREATES, LIMIT_REQUESTS, LIMIT_SUBSCRIPTIONS
+	};
+	size_t			 i;
+
 	fprintf(fp, "\nlimits {\n\tsandboxes %u\n\texecs %u\n", l->sandboxes,
 	    l->execs);
 	fprintf(fp, "\tclients %u, %u per user\n\tlog ", l->clients,
@@ -99,9 +150,21 @@ print_limits(FILE *fp, const struct conf_limits *l)
 	print_size(fp, l->log_total);
 	fprintf(fp, " total\n\tmemory ");
 	print_size(fp, l->memory);
+	print_total(fp, &l->all[LIMIT_MEMORY], LIMIT_MEMORY);
 	fprintf(fp, "\n\tcpus ");
 	print_cpus(fp, l->cpus);
-	fprintf(fp, "\n\tpids %u\n}\n", l->pids);
+	print_total(fp, &l->all[LIMIT_CPUS], LIMIT_CPUS);
+	fprintf(fp, "\n\tpids %u", l->pids);
+	print_total(fp, &l->all[LIMIT_PIDS], LIMIT_PIDS);
+	fprintf(fp, "\n");
+	for (i = 0; i < nitems(rest); i++) {
+		if (l->all[rest[i]].most == 0)
+			continue;
+		fprintf(fp, "\t");
+		print_bound(fp, rest[i], &l->all[rest[i]]);
+		fprintf(fp, "\n");
+	}
+	fprintf(fp, "}\n");
 }
 
 static void
@@ -180,6 +243,16 @@ print_who(FILE *fp, const struct rule_who *w)
 }
 
 static void
+print_limit(FILE *fp, const struct limit_rule *l)
+{
+	fprintf(fp, "limits");
+	print_who(fp, &l->w);
+	fprintf(fp, " { ");
+	print_bound(fp, l->limit, &l->b);
+	fprintf(fp, " }\n");
+}
+
+static void
 print_rule(FILE *fp, const struct right_rule *r)
 {
 	int	 i;
@@ -196,6 +269,7 @@ void
 conf_print(FILE *fp, const struct config *conf)
 {
 	const struct right_rule	*r;
+	const struct limit_rule	*l;
 
 	print_named(fp, "state", conf->state);
 	fprintf(fp, "\n");
@@ -216,6 +290,10 @@ conf_print(FILE *fp, const struct config *conf)
 	print_limits(fp, &conf->limits);
 	print_policy(fp, conf);
 	print_times(fp, conf);
+	if (!TAILQ_EMPTY(&conf->limit_rules))
+		fprintf(fp, "\n");
+	TAILQ_FOREACH(l, &conf->limit_rules, entry)
+		print_limit(fp, l);
 	if (!TAILQ_EMPTY(&conf->rules))
 		fprintf(fp, "\n");
 	TAILQ_FOREACH(r, &conf->rules, entry)

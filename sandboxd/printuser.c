@@ -8,6 +8,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "conf.h"
 
@@ -54,13 +55,32 @@ print_right(FILE *fp, const struct config *conf, const struct rule_peer *p,
 	    right_by(conf_place(conf, by[r]), p->uid));
 }
 
+static void
+print_limit(FILE *fp, const struct config *conf, enum limit l,
+    const struct bound *b)
+{
+	const char	*by = conf_place(conf, b->place);
+	char		 most[32], buf[64] = "-";
+
+	limit_text(l, b->most, most, sizeof(most));
+	if (b->most != 0 && limit_is_rate(l))
+		snprintf(buf, sizeof(buf), "%s per %llus", most,
+		    (unsigned long long)b->per / 1000);
+	else if (b->most != 0)
+		strlcpy(buf, most, sizeof(buf));
+	fprintf(fp, "%-20s%-6s%-16s%s\n", limit_name(l), "user", buf,
+	    by == NULL ? "-" : by);
+}
+
 int
 conf_print_user(FILE *fp, const struct config *conf, const char *name)
 {
+	struct bound	 bounds[LIMIT_MAX];
 	struct rights	 rights;
 	struct rule_peer	 p;
 	uint64_t	*groups;
 	enum right	 r;
+	enum limit	 l;
 
 	if (user_peer(name, &p, &groups) == -1)
 		return (-1);
@@ -73,6 +93,13 @@ conf_print_user(FILE *fp, const struct config *conf, const char *name)
 			print_right(fp, conf, &p, r, "others", rights.others,
 			    rights.others_by);
 	}
+	limits_resolve(&conf->limit_rules, &p, bounds);
+	/* What is set for the clients of every user is his as well. */
+	if (p.uid != 0 && bounds[LIMIT_CLIENTS].most == 0)
+		bounds[LIMIT_CLIENTS].most = conf->limits.clients_user;
+	fprintf(fp, "\n%-20s%-6s%-16s%s\n", "LIMIT", "OF", "MOST", "BY");
+	for (l = 0; l < LIMIT_MAX; l++)
+		print_limit(fp, conf, l, &bounds[l]);
 	free(groups);
 	return (0);
 }

@@ -33,8 +33,6 @@ enum right {
 /* Those that can be had on the sandboxes of others. */
 #define RIGHTS_OTHERS	(RIGHTS_SANDBOX & ~(1U << RIGHT_CREATE))
 
-#define PLACE_MAX	255	/* "file:line" of a rule */
-
 enum who {
 	WHO_ANY,
 	WHO_USER,

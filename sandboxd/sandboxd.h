@@ -29,6 +29,7 @@
 #include "codes.h"
 #include "msg.h"
 #include "proto.h"
+#include "quota.h"
 #include "rules.h"
 #include "version.h"
 
@@ -181,6 +182,7 @@ struct msg_conf {
 	uint64_t	 log_sandbox;
 	uint64_t	 log_total;
 	uint32_t	 max_clients;	/* connections in all */
+	struct u64v	 all;		/* most, per, 0 of each limit, in all */
 	/* timeouts { } */
 	uint64_t	 t_create;
 	uint64_t	 t_stop;	/* grace before KILL */
@@ -224,6 +226,7 @@ struct msg_session {
 	uint32_t	 own;		/* bits of enum right */
 	uint32_t	 others;
 	struct u64v	 by;		/* places: own's, then others' */
+	struct u64v	 bounds;	/* most, per, place of each limit */
 };
 
 /* MSG_CLIENT */

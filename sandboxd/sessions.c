@@ -45,6 +45,7 @@ struct session {
 	int			 pass;		/* for the frontend, or -1 */
 	uint64_t		 mark;		/* told once this is sent */
 	struct rights		 rights;	/* as the store has them */
+	struct bound		 bounds[LIMIT_MAX];
 };
 
 static RB_HEAD(sessions, session)	 sessions = RB_INITIALIZER(&sessions);
@@ -325,7 +326,7 @@ done:
 
 static void
 session_rights(uid_t uid, gid_t gid, const struct u64v *groups,
-    struct rights *out)
+    struct rights *out, struct bound *bounds)
 {
 	struct rule_peer	 p;
 
@@ -334,6 +335,7 @@ session_rights(uid_t uid, gid_t gid, const struct u64v *groups,
 	p.groups = groups->v;
 	p.ngroups = groups->n;
 	rules_resolve(&env.conf->rules, &p, out);
+	limits_resolve(&env.conf->limit_rules, &p, bounds);
 }
 
 static void
@@ -354,8 +356,11 @@ session_tell(const struct session *s, uint32_t type)
 	for (i = 0; i < RIGHT_MAX; i++)
 		if (u64v_add(&m.by, s->rights.others_by[i]) == -1)
 			fatal("%s", __func__);
+	if (bounds_pack(&m.bounds, s->bounds) == -1)
+		fatal("%s", __func__);
 	parent_send(ROLE_STORE, type, 0, s->id, 0, -1, &m);
 	u64v_clear(&m.by);
+	u64v_clear(&m.bounds);
 }
 
 /*
@@ -375,7 +380,8 @@ sessions_judge(void)
 			log_warn("SO_PEERGROUPS");
 			memset(&new, 0, sizeof(new));
 		} else {
-			session_rights(s->uid, s->gid, &groups, &new);
+			session_rights(s->uid, s->gid, &groups, &new,
+			    s->bounds);
 			u64v_clear(&groups);
 		}
 		if (rights_kept(&s->rights, &new)) {
@@ -393,23 +399,36 @@ sessions_judge(void)
 }
 
 static int
-too_many(uid_t uid)
+too_many(uid_t uid, const struct bound *own, char *text, size_t len)
 {
 	const struct conf_limits	*l = &env.conf->limits;
 	struct session			*s;
-	uint32_t			 n = 0;
+	uint64_t			 most = own->most;
+	size_t				 n = 0, all = l->clients;
 
 	/* The administrator can still look when everybody else is there. */
 	if (uid == 0)
-		return (nsessions >= l->clients + ROOT_RESERVE);
+		all += ROOT_RESERVE;
+	else if (most == 0)
+		most = l->clients_user;
 	RB_FOREACH(s, sessions, &sessions)
 		n += s->uid == uid;
-	return (nsessions >= l->clients || n >= l->clients_user);
+	if (most != 0 && n >= most)
+		snprintf(text, len, "too many connections: limit %llu for "
+		    "user %u, %zu in use", (unsigned long long)most,
+		    (unsigned int)uid, n);
+	else if (nsessions >= all)
+		snprintf(text, len, "too many connections: limit %zu in all, "
+		    "%zu in use", all, nsessions);
+	else
+		return (0);
+	return (1);
 }
 
 /* Takes the descriptor over. */
 static void
-session_new(int fd, const struct ucred *cred, const struct rights *rights)
+session_new(int fd, const struct ucred *cred, const struct rights *rights,
+    const struct bound *bounds)
 {
 	struct child		*store = &env.child[ROLE_STORE];
 	struct epoll_event	 ev;
@@ -422,6 +441,7 @@ session_new(int fd, const struct ucred *cred, const struct rights *rights)
 	s->gid = cred->gid;
 	s->pid = cred->pid;
 	s->rights = *rights;
+	memcpy(s->bounds, bounds, sizeof(s->bounds));
 	do {
 		arc4random_buf(&s->id, sizeof(s->id));
 	} while (s->id == 0 || session_find(s->id) != NULL);
@@ -463,14 +483,38 @@ on_pause(int fd, short event, void *arg)
 		event_add(&ev_accept, NULL);
 }
 
+/* By what the rules and the limits come to for him. */
+static void
+admit(int c, const struct ucred *cred)
+{
+	struct bound	 bounds[LIMIT_MAX];
+	struct rights	 rights;
+	struct u64v	 groups;
+	char		 text[128];
+
+	if (peer_groups(c, &groups) == -1) {
+		log_warn("SO_PEERGROUPS");
+		rights_close(c);
+		return;
+	}
+	session_rights(cred->uid, cred->gid, &groups, &rights, bounds);
+	u64v_clear(&groups);
+	if (rights.own == 0 && rights.others == 0)
+		refuse(c, CODE_PERMISSION_DENIED,
+		    "no rule allows you anything here");
+	else if (too_many(cred->uid, &bounds[LIMIT_CLIENTS], text,
+	    sizeof(text)))
+		refuse(c, CODE_LIMIT_EXCEEDED, text);
+	else
+		session_new(c, cred, &rights, bounds);
+}
+
 static void
 on_accept(int fd, short event, void *arg)
 {
 	struct timeval		 tv = { 1, 0 };
 	struct sockaddr_un	 sun;
 	struct ucred		 cred;
-	struct u64v		 groups;
-	struct rights		 rights;
 	socklen_t		 len = sizeof(cred), sunlen = sizeof(sun);
 	int			 c;
 
@@ -497,20 +541,8 @@ on_accept(int fd, short event, void *arg)
 	else if (blame_is_out(cred.uid, parent_ms()))
 		refuse(c, CODE_LIMIT_EXCEEDED, "shut out for a while: the "
 		    "frontend has crashed over your requests");
-	else if (too_many(cred.uid))
-		refuse(c, CODE_LIMIT_EXCEEDED, "too many connections");
-	else if (peer_groups(c, &groups) == -1) {
-		log_warn("SO_PEERGROUPS");
-		rights_close(c);
-	} else {
-		session_rights(cred.uid, cred.gid, &groups, &rights);
-		u64v_clear(&groups);
-		if (rights.own == 0 && rights.others == 0)
-			refuse(c, CODE_PERMISSION_DENIED,
-			    "no rule allows you anything here");
-		else
-			session_new(c, &cred, &rights);
-	}
+	else
+		admit(c, &cred);
 }
 
 void

@@ -5,6 +5,7 @@
  *	store_parent.c		the parent's pipe, sessions
  *	store_frontend.c	clients' requests about sandboxes
  *	store_rights.c		who may do what
+ *	store_quota.c		and how much
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
  *	store_change.c		changes of a sandbox's state, as events
@@ -86,6 +87,8 @@ struct session {
 	uint32_t			 uid;
 	struct rights			 rights;
 	struct rights			 newrights; /* a reload's */
+	struct bound			 bounds[LIMIT_MAX];
+	struct bound			 newbounds[LIMIT_MAX];
 	TAILQ_HEAD(, pending)		 pending;
 	TAILQ_HEAD(, sub)		 subs;
 };
@@ -99,6 +102,7 @@ struct asker {
 	uint32_t	 own;		/* its rights, when it asked */
 	uint32_t	 others;
 	char		 by[PLACE_MAX + 1]; /* the rule that let it */
+	struct bound	 bounds[LIMIT_MAX];
 };
 
 /* Room at the broker for one operation. */
@@ -128,6 +132,7 @@ struct store {
 	size_t			 nnewrules;
 	struct msg_conf_place	*places;	/* of the rules, from 1 */
 	struct msg_conf_place	*newplaces;
+	struct bound		 all[LIMIT_MAX];	/* of all together */
 	size_t			 nplaces;
 	size_t			 nnewplaces;
 	struct session_tree	 sessions;
@@ -206,10 +211,26 @@ struct sandbox	*request_sandbox(const struct asker *, const char *,
 		    uint64_t *);
 
 /* store_rights.c */
-int		 rights_set(struct rights *, const struct msg_session *);
+int		 rights_set(struct rights *, struct bound *,
+		    const struct msg_session *);
 int		 rights_visible(const struct asker *, uint32_t);
 int		 rights_check(struct asker *, enum right,
 		    const struct sandbox *);
+int		 rights_recv_rules(struct chan *, struct frame *, void *);
+
+/* store_quota.c: the texts say why, if they return -1. */
+void		 quota_own(struct sandbox *);
+void		 quota_disown(struct sandbox *);
+void		 quota_sub(uint32_t, int);
+void		 quota_use(int64_t, uint64_t *);
+int		 quota_create(const struct asker *,
+		    const struct proto_create *, char *, size_t);
+int		 quota_run(const struct asker *, uint32_t,
+		    const struct proto_create *, char *, size_t);
+int		 quota_exec(const struct asker *, const struct sandbox *,
+		    char *, size_t);
+int		 quota_subscribe(const struct asker *, char *, size_t);
+int		 quota_rate(const struct asker *, enum limit, char *, size_t);
 
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,

@@ -176,6 +176,7 @@ done_change(void *arg, int result)
 			    lifecycle_name(sb->r.state), c->cause);
 		if (c->verb == VERB_DELETED) {
 			st.model.count--;
+			quota_disown(sb);
 			model_drop_conf(sb);
 			retain_deleted();
 		}

@@ -131,6 +131,7 @@ sub_free(struct sub *s)
 	audience_put(au);
 	TAILQ_REMOVE(&subs, s, all);
 	nsubs--;
+	quota_sub(s->a.uid, -1);
 	if ((se = session_find(s->a.session)) != NULL)
 		TAILQ_REMOVE(&se->subs, s, entry);
 	free(s);
@@ -396,6 +397,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	struct session		*se;
 	struct asker		 a;
 	struct sub		*s;
+	char			 text[TEXT_MAX + 1];
 	uint64_t		 last;
 
 	(void)ch;
@@ -419,6 +421,10 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		    (unsigned long long)last);
 		return (0);
 	}
+	if (quota_subscribe(&a, text, sizeof(text)) == -1) {
+		answer_error(&a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
+		return (0);
+	}
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		fatal("%s", __func__);
 	s->a = a;
@@ -431,6 +437,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	TAILQ_INSERT_TAIL(&subs, s, all);
 	TAILQ_INSERT_TAIL(&se->subs, s, entry);
 	nsubs++;
+	quota_sub(a.uid, 1);
 	sub_pump(s);
 	return (0);
 }

@@ -19,6 +19,7 @@ struct exec_req {
 	struct proto_exec	 m;
 	struct exec		*ex;
 	enum code		 code;
+	char			 text[TEXT_MAX + 1];
 };
 
 /* The beginning of a command, for events and lists. */
@@ -119,7 +120,12 @@ body_exec(struct batch *b, void *arg)
 	q->code = CODE_OK;
 	if (lifecycle_next(sb->r.state, VERB_EXEC) == SBX_NONE)
 		q->code = CODE_WRONG_STATE;
-	else if (st.model.nlive >= st.conf.max_execs + STORE_QUEUED_MAX)
+	else if (st.model.nlive >= st.conf.max_execs + STORE_QUEUED_MAX) {
+		q->code = CODE_LIMIT_EXCEEDED;
+		snprintf(q->text, sizeof(q->text), "as many commands as may "
+		    "wait: the limit is %llu",
+		    (unsigned long long)st.conf.max_execs + STORE_QUEUED_MAX);
+	} else if (quota_exec(&q->a, sb, q->text, sizeof(q->text)) == -1)
 		q->code = CODE_LIMIT_EXCEEDED;
 	if (q->code != CODE_OK)
 		return (BATCH_REFUSED);
@@ -264,9 +270,7 @@ done_exec(void *arg, int result)
 		answer_error(&q->a, q->code, NULL, "%s is %s", q->sb->r.id,
 		    lifecycle_name(q->sb->r.state));
 	else if (result == BATCH_REFUSED)
-		answer_error(&q->a, q->code, NULL,
-		    "as many commands as may wait: the limit is %llu",
-		    (unsigned long long)st.conf.max_execs + STORE_QUEUED_MAX);
+		answer_error(&q->a, q->code, NULL, "%s", q->text);
 	else if (result != BATCH_OK)
 		answer_failed(&q->a, result);
 	else if (lifecycle_exec_ended(ex->r.state)) {

@@ -17,6 +17,15 @@
 #include "spec.h"
 #include "store.h"
 
+/* What ends something, and shows what there is, has no rate. */
+static int
+request_always(uint32_t type)
+{
+	return (type == PROTO_HELLO || type == PROTO_LIST ||
+	    type == PROTO_STOP || type == PROTO_DELETE ||
+	    type == PROTO_KILL || type == PROTO_INPUT_END);
+}
+
 /*
  * Who asks.  Returns -1 if the request has been answered: nobody has that
  * session, or the request is not well formed.
@@ -26,6 +35,7 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 {
 	struct spec_error	 e;
 	struct session		*s;
+	char			 text[TEXT_MAX + 1];
 
 	memset(a, 0, sizeof(*a));
 	a->session = f->session;
@@ -41,12 +51,18 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 	a->uid = s->uid;
 	a->own = s->rights.own;
 	a->others = s->rights.others;
+	memcpy(a->bounds, s->bounds, sizeof(a->bounds));
 	if (spec_check(f->type, msg, &e) == -1) {
 		answer_error(a, e.code, e.field, "%s", e.text);
 		return (-1);
 	}
 	if (!st.going) {
 		answer_error(a, CODE_UNAVAILABLE, NULL, "starting");
+		return (-1);
+	}
+	if (!request_always(f->type) && quota_rate(a, LIMIT_REQUESTS, text,
+	    sizeof(text)) == -1) {
+		answer_error(a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (-1);
 	}
 	return (0);
@@ -305,21 +321,25 @@ create_limit(struct create *q, const char *field, uint64_t v, uint64_t max)
 	    (unsigned long long)max));
 }
 
-/*
- * The Engine refuses more processors than it has.  Who asked for none gets
- * what there is.
- */
+/* The Engine refuses more processors than it has. */
 static uint32_t
-create_cpus(struct create *q)
+create_cpus(void)
 {
 	uint32_t	 host = st.engine.ncpu * 1000;
 
 	if (host == 0 || st.engine.unenforced & UNENFORCED_CPUS)
 		return (st.conf.max_mcpus);
-	if (q->conf.mcpus == 0 && st.conf.mcpus > host)
-		q->conf.mcpus = host;
 	return (st.conf.max_mcpus == 0 || host < st.conf.max_mcpus ? host :
 	    st.conf.max_mcpus);
+}
+
+/* The least of a limit of all and the user's own. */
+static uint64_t
+create_most(const struct create *q, enum limit l, uint64_t max)
+{
+	uint64_t	 own = q->a.bounds[l].most;
+
+	return (own != 0 && (max == 0 || own < max) ? own : max);
 }
 
 /* The defaults, and what is not a matter of what others do meanwhile. */
@@ -328,16 +348,21 @@ create_complete(struct create *q)
 {
 	struct proto_create	*c = &q->conf;
 	int64_t			 user = spec_user(c->user);
-	uint32_t		 max_mcpus = create_cpus(q);
+	uint32_t		 max_mcpus = create_cpus();
 
 	if (c->image[0] == '\0')
 		strlcpy(c->image, st.conf.image, sizeof(c->image));
+	/* A default that is too much for this user is as much as he may. */
 	if (c->memory == 0)
-		c->memory = st.conf.memory;
-	if (c->mcpus == 0)
-		c->mcpus = st.conf.mcpus;
+		c->memory = create_most(q, LIMIT_MEMORY_EACH, st.conf.memory);
+	if (c->mcpus == 0) {
+		c->mcpus = create_most(q, LIMIT_CPUS_EACH, st.conf.mcpus);
+		/* Who asked for none gets what there is. */
+		if (max_mcpus != 0 && c->mcpus > max_mcpus)
+			c->mcpus = max_mcpus;
+	}
 	if (c->pids == 0)
-		c->pids = st.conf.pids;
+		c->pids = create_most(q, LIMIT_PIDS_EACH, st.conf.pids);
 	if (st.conf.readonly)
 		c->readonly = 1;
 	if (c->workdir == NULL || c->workdir[0] == '\0') {
@@ -348,9 +373,12 @@ create_complete(struct create *q)
 	if (!policy_image(c->image))
 		return (create_refuse(q, CODE_POLICY_DENIED, "image",
 		    "image %s is not allowed here", c->image));
-	if (create_limit(q, "memory", c->memory, st.conf.max_memory) ||
-	    create_limit(q, "mcpus", c->mcpus, max_mcpus) ||
-	    create_limit(q, "pids", c->pids, st.conf.max_pids))
+	if (create_limit(q, "memory", c->memory, create_most(q,
+	    LIMIT_MEMORY_EACH, st.conf.max_memory)) ||
+	    create_limit(q, "mcpus", c->mcpus, create_most(q,
+	    LIMIT_CPUS_EACH, max_mcpus)) ||
+	    create_limit(q, "pids", c->pids, create_most(q,
+	    LIMIT_PIDS_EACH, st.conf.max_pids)))
 		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)
 		return (create_refuse(q, CODE_POLICY_DENIED, "user",
@@ -457,6 +485,7 @@ body_create(struct batch *b, void *arg)
 {
 	struct create	*q = arg;
 	struct sandbox	*sb;
+	char		 text[TEXT_MAX + 1];
 
 	q->sb = NULL;
 	q->known = 0;
@@ -469,10 +498,9 @@ body_create(struct batch *b, void *arg)
 		q->known = 1;
 		return (BATCH_REFUSED);
 	}
-	if (st.model.count >= st.conf.max_sandboxes)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL,
-		    "as many sandboxes as there may be: the limit is %llu",
-		    (unsigned long long)st.conf.max_sandboxes));
+	if (quota_create(&q->a, &q->conf, text, sizeof(text)) == -1)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		    text));
 	sb = sandbox_new();
 	if (create_name(q, sb) == -1) {
 		sandbox_free(sb);
@@ -484,6 +512,12 @@ body_create(struct batch *b, void *arg)
 		sandbox_free(sb);
 		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
 		    "no free user for another sandbox"));
+	}
+	/* The last: what is refused for another reason takes none of it. */
+	if (quota_rate(&q->a, LIMIT_CREATES, text, sizeof(text)) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		    text));
 	}
 	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL ||
 	    msg_copy(sb->conf, &q->conf, proto_def(PROTO_CREATE)) == -1)
@@ -665,6 +699,7 @@ struct order {
 	uint32_t	 wait;
 	uint32_t	 grace;
 	int		 joined;	/* it is under way, or done, already */
+	char		 text[TEXT_MAX + 1];	/* a limit */
 };
 
 static int
@@ -676,6 +711,7 @@ body_order(struct batch *b, void *arg)
 	enum event_type	 type;
 
 	q->joined = 0;
+	q->text[0] = '\0';
 	if (next == SBX_NONE)
 		return (BATCH_REFUSED);
 	/* Deleting what is being deleted, or is, is no second operation. */
@@ -683,6 +719,9 @@ body_order(struct batch *b, void *arg)
 		q->joined = 1;
 		return (BATCH_REFUSED);
 	}
+	if (q->verb == VERB_RESUME && sb->conf != NULL && quota_run(&q->a,
+	    sb->r.owner, sb->conf, q->text, sizeof(q->text)) == -1)
+		return (BATCH_REFUSED);
 	model_keep(b, sb);
 	sb->r.state = next;
 	sb->r.cause[0] = '\0';
@@ -723,6 +762,8 @@ done_order(void *arg, int result)
 
 	if (result == BATCH_REFUSED && q->joined)
 		order_joined(q);
+	else if (result == BATCH_REFUSED && q->text[0] != '\0')
+		answer_error(&q->a, CODE_LIMIT_EXCEEDED, NULL, "%s", q->text);
 	else if (result == BATCH_REFUSED)
 		answer_error(&q->a, CODE_WRONG_STATE, NULL,
 		    "%s: cannot %s while it is %s", sb->r.id,
@@ -846,6 +887,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_IMAGE_IMPORT, frontend_recv_image_import },
 	{ PROTO_RELOAD, frontend_recv_reload },
 	{ PROTO_LOG_VERIFY, events_recv_verify },
+	{ PROTO_RULES, rights_recv_rules },
 };
 
 void

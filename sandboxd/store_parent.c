@@ -115,7 +115,7 @@ parent_recv_session_rights(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if ((s = session_find(f->session)) == NULL)
 		return (-1);
-	return (rights_set(&s->newrights, msg));
+	return (rights_set(&s->newrights, s->newbounds, msg));
 }
 
 static int
@@ -139,8 +139,17 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	st.newplaces = NULL;
 	st.nnewplaces = 0;
 	/* Rules and what they come to change together. */
-	RB_FOREACH(s, session_tree, &st.sessions)
+	RB_FOREACH(s, session_tree, &st.sessions) {
 		s->rights = s->newrights;
+		memcpy(s->bounds, s->newbounds, sizeof(s->bounds));
+	}
+	if (bounds_unpack(st.all, &st.conf.all) == -1)
+		return (-1);
+	st.all[LIMIT_SANDBOXES].most = st.conf.max_sandboxes;
+	st.all[LIMIT_CLIENTS].most = st.conf.max_clients;
+	st.all[LIMIT_MEMORY_EACH].most = st.conf.max_memory;
+	st.all[LIMIT_CPUS_EACH].most = st.conf.max_mcpus;
+	st.all[LIMIT_PIDS_EACH].most = st.conf.max_pids;
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
@@ -184,11 +193,12 @@ parent_recv_session_open(struct chan *ch, struct frame *f, void *msg)
 		fatal("%s", __func__);
 	s->number = f->session;
 	s->uid = m->uid;
-	if (rights_set(&s->rights, m) == -1) {
+	if (rights_set(&s->rights, s->bounds, m) == -1) {
 		free(s);
 		return (-1);
 	}
 	s->newrights = s->rights;
+	memcpy(s->newbounds, s->bounds, sizeof(s->newbounds));
 	TAILQ_INIT(&s->pending);
 	TAILQ_INIT(&s->subs);
 	RB_INSERT(session_tree, &st.sessions, s);

@@ -12,11 +12,12 @@
 
 /* The rights of a session, from the message that opens or changes it. */
 int
-rights_set(struct rights *r, const struct msg_session *m)
+rights_set(struct rights *r, struct bound *bounds, const struct msg_session *m)
 {
 	int	 i;
 
-	if (m->by.n != 2 * RIGHT_MAX)
+	if (m->by.n != 2 * RIGHT_MAX ||
+	    bounds_unpack(bounds, &m->bounds) == -1)
 		return (-1);
 	r->own = m->own;
 	r->others = m->others & RIGHTS_OTHERS;
@@ -64,4 +65,67 @@ rights_check(struct asker *a, enum right r, const struct sandbox *sb)
 	    "(%s)", right_name(r), sb == NULL ? "" : " ",
 	    sb == NULL ? "" : sb->r.id, n == 0 ? "no rule allows it" : a->by);
 	return (-1);
+}
+
+static void
+rules_right(const struct asker *a, enum right r, const char *on, uint32_t bits,
+    const uint32_t *by)
+{
+	struct proto_right	 m;
+
+	memset(&m, 0, sizeof(m));
+	strlcpy(m.name, right_name(r), sizeof(m.name));
+	strlcpy(m.on, on, sizeof(m.on));
+	m.may = (bits & 1U << r) != 0;
+	strlcpy(m.by, right_by(place(by[r]), a->uid), sizeof(m.by));
+	answer(a, PROTO_RIGHT, &m);
+}
+
+static void
+rules_limit(const struct asker *a, enum limit l, const char *of,
+    const struct bound *b, const uint64_t *use)
+{
+	struct proto_limit	 m;
+
+	memset(&m, 0, sizeof(m));
+	strlcpy(m.name, limit_name(l), sizeof(m.name));
+	strlcpy(m.of, of, sizeof(m.of));
+	m.most = b[l].most;
+	m.per = b[l].per;
+	m.used = use[l];
+	if (place(b[l].place) != NULL)
+		strlcpy(m.by, place(b[l].place), sizeof(m.by));
+	answer(a, PROTO_LIMIT, &m);
+}
+
+/* What applies to who asks; others' use is for who sees them. */
+int
+rights_recv_rules(struct chan *ch, struct frame *f, void *msg)
+{
+	const struct session	*s;
+	struct asker		 a;
+	uint64_t		 use[LIMIT_MAX];
+	int			 i;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    (s = session_find(a.session)) == NULL)
+		return (0);
+	for (i = 0; i < RIGHT_MAX; i++) {
+		rules_right(&a, i, RIGHTS_OTHERS & 1U << i ? "own" : "-",
+		    s->rights.own, s->rights.own_by);
+		if (RIGHTS_OTHERS & 1U << i)
+			rules_right(&a, i, "others", s->rights.others,
+			    s->rights.others_by);
+	}
+	quota_use(a.uid, use);
+	for (i = 0; i < LIMIT_MAX; i++)
+		rules_limit(&a, i, "user", s->bounds, use);
+	if (a.others != 0) {
+		quota_use(-1, use);
+		for (i = 0; i < LIMIT_MAX; i++)
+			rules_limit(&a, i, "all", st.all, use);
+	}
+	answer_end(&a);
+	return (0);
 }

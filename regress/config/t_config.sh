@@ -159,7 +159,9 @@ rules_body()
 		images  -       no   default
 		admin   -       yes  a.conf:3
 	EOT
-	atf_check -o file:want -e ignore "$D" -n -u 54321 -f a.conf
+	atf_check -o save:out -e ignore "$D" -n -u 54321 -f a.conf
+	sed '/^$/,$d' out >rights
+	atf_check -o file:want cat rights
 	atf_check -o match:"^delete  own     no   a.conf:2$" \
 	    -o match:"^delete  others  no   default$" \
 	    -o match:"^exec    own     yes  default$" \
@@ -167,6 +169,31 @@ rules_body()
 	    -e ignore "$D" -n -u nobody -f a.conf
 	atf_check -o match:"^admin   -       yes  root$" -o not-match:" no " \
 	    -e ignore "$D" -n -u root -f a.conf
+	cat >c.conf <<-EOT
+		limits any { sandboxes 3 memory 1G total, 512M per sandbox }
+		limits user 54321 { sandboxes 4 creates 5 per 1m }
+		limits user 1 { execs 2 cpus 1.5 total }
+	EOT
+	cat >want <<-EOT
+		LIMIT               OF    MOST            BY
+		sandboxes           user  4               c.conf:2
+		execs               user  -               -
+		memory              user  1073741824      c.conf:1
+		cpus                user  -               -
+		pids                user  -               -
+		memory per sandbox  user  536870912       c.conf:1
+		cpus per sandbox    user  -               -
+		pids per sandbox    user  -               -
+		creates             user  5 per 60s       c.conf:2
+		requests            user  -               -
+		clients             user  128             -
+		subscriptions       user  -               -
+	EOT
+	atf_check -o save:out -e ignore "$D" -n -u 54321 -f c.conf
+	sed '1,/^$/d' out >limits
+	atf_check -o file:want cat limits
+	atf_check -o match:"^sandboxes           user  -  *-$" -e ignore \
+	    "$D" -n -u root -f c.conf
 	atf_check -s exit:1 -e match:"user no such: no such user" \
 	    "$D" -n -u "no such" -f a.conf
 	atf_check -s exit:1 -e match:"usage:" "$D" -u root -f a.conf

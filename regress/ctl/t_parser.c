@@ -22,7 +22,7 @@ cmd_##name(struct ctl *ctl)						\
 COMMAND(create) COMMAND(delete) COMMAND(events) COMMAND(exec)
 COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reload)
-COMMAND(resume) COMMAND(run) COMMAND(show) COMMAND(status) COMMAND(stop)
+COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(version) COMMAND(wait)
 
 #define WORDS	32
@@ -65,7 +65,7 @@ ATF_TC_BODY(commands_found, tc)
 		{ "image b", "image base", "" },
 		{ "i i a b", "image import", "" },
 		{ "ex a b", "exec", "" },
-		{ "ru x", "run", "" },
+		{ "run x", "run", "" },
 		{ "l", NULL, "ambiguous command: l" },
 		{ "lo", NULL, "ambiguous command: lo" },
 		{ "r", NULL, "ambiguous command: r" },

@@ -97,6 +97,23 @@ words_body()
 (b28) | defaults { tmp 0 }                    | row.conf:1: invalid tmp: 0: too small
 (b68) | defaults { privileged yes }           | row.conf:1: syntax error at `privileged'
 (b68) | defaults { seccomp none }             | row.conf:1: syntax error at `seccomp'
+(b66) | limits { memory 1G total, 2G total }  | row.conf:1: total given twice
+(b66) | limits { memory 1G per box }          | row.conf:1: per box: not per sandbox
+(b66) | limits { memory 1G per sandbox, 1M total } | row.conf:1: invalid memory: 1M: too small
+(b66) | limits { disk 1G }                    | row.conf:1: disk: not supported by this version
+(b66) | limits { creates 5 }                  | row.conf:1: syntax error
+(b66) | limits { creates 0 per 1s }           | row.conf:1: invalid creates: 0: too small
+(b66) | limits { creates 1 per 0s }           | row.conf:1: invalid creates: 0s: too small
+(b66) | limits { subscriptions -1 }           | row.conf:1: invalid subscriptions: -1:
+(b66) | limits any { memory 1G }              | row.conf:1: syntax error at `}'
+(b66) | limits any { disk 1G }                | row.conf:1: disk: not supported by this version
+(b66) | limits any { log 1G }                 | row.conf:1: syntax error at `log'
+(b66) | limits any { sandboxes 0 }            | row.conf:1: invalid sandboxes: 0: too small
+(b66) | limits any { sandboxes 5 sandboxes 6 } | row.conf:1: sandboxes given twice
+(b66) | limits any { cpus 0 total }           | row.conf:1: invalid cpus: 0: too small
+(b66) | limits user "no such" { sandboxes 5 } | row.conf:1: invalid user: no such: no such user
+(b66) | limits user { sandboxes 5 }           | row.conf:1: syntax error at `{'
+(b66) | limits bob { sandboxes 5 }            | row.conf:1: syntax error at `bob'
 (b66) | allow nonsense                        | row.conf:1: syntax error at `nonsense'
 (b66) | allow exec bob                        | row.conf:1: syntax error at `bob'
 (b66) | allow user                            | row.conf:1: syntax error at the end of the line

@@ -192,9 +192,9 @@ END
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
-| create                          | 75 | as many sandboxes as there may be: the limit is 1 (limit_exceeded)
-(b19) | create -i box                   | 75 | as many sandboxes as there may be: the limit is 1
-(b69) | run true                        | 125 | as many sandboxes as there may be: the limit is 1
+| create                          | 75 | sandboxes: limit 1 in all, 1 in use (limit_exceeded)
+(b19) | create -i box                   | 75 | sandboxes: limit 1 in all, 1 in use
+(b69) | run true                        | 125 | sandboxes: limit 1 in all, 1 in use
 END
 	unchanged
 	atf_check "$CTL" delete box

@@ -464,9 +464,10 @@ clients_head()
 }
 clients_body()
 {
-	daemon_start "limits { clients 20, 2 per user }
-		$MANY"
 	new_uid
+	daemon_start "limits { clients 20, 1 per user }
+		limits user $NEW_UID { clients 2 }
+		$MANY"
 	# Followers of events: connections that last.
 	for i in 1 2; do
 		setpriv --reuid $NEW_UID --regid $NEW_UID --groups \
@@ -478,7 +479,8 @@ clients_body()
 	await '"$CTL" status | grep -q "^clients  *3$"'
 	! as_user $NEW_UID "$CTL" ping 2>err ||
 	    atf_fail "a third connection is let in"
-	atf_check -o match:"too many connections" cat err
+	atf_check -o match:"too many connections: limit 2 for user $NEW_UID, 2\
+ in use" cat err
 	atf_check -o ignore "$CTL" ping
 	kill "$(cat follower.1)"
 	# The hang-up is seen, and makes room.

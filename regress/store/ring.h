@@ -39,6 +39,7 @@ struct got {
 		struct proto_hello_ok		 hello;
 		struct proto_status_info	 status;
 		struct proto_verify		 verify;
+		struct proto_limit		 limit;
 		struct msg_work			 work;
 		struct msg_listen		 listen;
 		struct msg_box_create		 create;
@@ -65,6 +66,8 @@ void	 ring_send(struct chan *, uint32_t, uint64_t, uint64_t, uint32_t,
 	    const void *);
 /* The next message must be of that type. */
 void	 ring_get(struct chan *, uint32_t, struct got *);
+/* The next message, whatever it is but a line of the log. */
+void	 ring_frame_any(struct chan *, struct got *);
 void	 ring_done(struct got *);
 /* The same when what it says does not matter. */
 void	 ring_skip(struct chan *, uint32_t);

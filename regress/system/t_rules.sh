@@ -23,6 +23,17 @@ not()
 	grep -qF -- "$want" err || atf_fail "$who: $*: $(cat err)"
 }
 
+# follow file uid [id]: a subscription; file has its pid, then the events.
+follow()
+{
+	file=$1
+	who=$2
+	shift 2
+	as_user "$who" sh -c 'echo $$; exec "$@"' - "$CTL" events -f "$@" \
+	    </dev/null >"$file" 2>"$file.err" &
+	FOLLOWER=$!
+}
+
 two_users()
 {
 	new_uid
@@ -104,31 +115,32 @@ reload_body()
 	world
 	may "$one" create -i web
 	# A subscription on a connection of before.
-	as_user "$two" "$CTL" events -f </dev/null >two.out 2>two.err &
-	two_pid=$!
-	as_user "$one" "$CTL" events -f web </dev/null >one.out 2>one.err &
-	one_pid=$!
-	await '[ -s one.out ]'
+	follow two.out "$two"
+	two_pid=$FOLLOWER
+	follow one.out "$one" web
+	one_pid=$FOLLOWER
+	await '[ "$(wc -l <one.out)" -gt 1 ] && [ -s two.out ]'
 	# It is given more, and goes on with the same connection.
 	daemon_conf "allow events group sandbox on all"
 	atf_check "$CTL" reload
 	may "$two" show "$one/web"
 	may "$one" exec web true
 	await 'grep -q exec.ended one.out'
-	kill -0 $one_pid || atf_fail "cut off without a reason: $(cat one.err)"
+	kill -0 $one_pid || atf_fail "cut off without a reason: \
+$(cat one.out.err)"
 	# What is taken ends what was begun by it.
 	daemon_conf "deny events user $one"
 	atf_check "$CTL" reload
 	wait $one_pid && atf_fail "it goes on: $(cat one.out)"
-	grep -qF "events web: not permitted ($CONF:5)" one.err ||
-	    atf_fail "$(cat one.err)"
+	grep -qF "events web: not permitted ($CONF:5)" one.out.err ||
+	    atf_fail "$(cat one.out.err)"
 	may "$one" exec web true
 	grep -q "uid $one has lost rights: disconnected" "$LOG" ||
 	    atf_fail "not logged"
 	# The other one lost what he had on all, came back, and follows his own.
-	kill -0 $two_pid || atf_fail "the other has gone: $(cat two.err)"
-	kill $two_pid
-	wait $two_pid
+	kill "$(head -n 1 two.out)" ||
+	    atf_fail "the other has gone: $(cat two.out.err)"
+	wait $two_pid || :
 	atf_check -o ignore "$CTL" delete "$one/web"
 	daemon_stop
 }
@@ -137,8 +149,72 @@ reload_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case limits cleanup
+limits_head()
+{
+	atf_set descr 'limits of a user, what is in use, and who is told'
+	atf_set timeout 300
+}
+limits_body()
+{
+	two_users
+	world "limits any { sandboxes 1 memory 64M per sandbox, 100M total }
+		limits user $two { sandboxes 2 creates 3 per 1d }"
+	may "$one" create -i web
+	not "sandboxes: limit 1 for user $one, 1 in use (limit_exceeded)" \
+	    "$one" create
+	may "$two" create -i web
+	not "memory: limit 104857600 for user $two, 67108864 in use" \
+	    "$two" create
+	may "$two" create -m 36M
+	not "sandboxes: limit 2 for user $two, 2 in use" "$two" create
+	may "$two" rules
+	set -- "create  *-  *yes  *default" "images  *-  *no  *default" \
+	    "exec  *others  *no  *default" \
+	    "sandboxes  *user  *2  *2  *$CONF:6" \
+	    "memory  *user  *100M  *100M  *$CONF:5" \
+	    "memory per sandbox  *user  *64M  *-  *$CONF:5" \
+	    "creates  *user  *3 per 1d00h  *-  *$CONF:6" \
+	    "execs  *user  *-  *0  *-"
+	for l; do
+		grep -q "^$l$" out || atf_fail "no $l in $(cat out)"
+	done
+	! grep -q ' all ' out || atf_fail "others' use is shown: $(cat out)"
+	may "$two" -j rules
+	grep -qF '{"name":"sandboxes","of":"user","most":2,"per":0,"used":2,' \
+	    out || atf_fail "$(cat out)"
+	# What sandboxd says beforehand is the same.
+	may "$two" rules
+	sed '/^$/,$d' out >said
+	atf_check -o save:told -e ignore "$BIN/sandboxd" -n -u "$two" -f "$CONF"
+	sed '/^$/,$d' told >foretold
+	atf_check -o file:foretold cat said
+	# Root is bound by what names all alone, and sees what all have.
+	atf_check -o ignore "$CTL" create -i a
+	atf_check -o ignore "$CTL" create -i b
+	atf_check -o match:"^sandboxes  *all  *200  *5  *-$" \
+	    -o match:"^sandboxes  *user  *-  *2  *-$" "$CTL" rules
+	# A reload gives more to who is connected.
+	daemon_conf "limits any { sandboxes 2 }"
+	atf_check "$CTL" reload
+	may "$one" create -i more
+	atf_check -o ignore "$CTL" delete a b "$one/web" "$one/more" "$two/web"
+	may "$two" list
+	may "$two" delete "$(sed -n '2s/ .*//p' out)"
+	nothing_left
+	may "$two" rules
+	grep -q "^sandboxes  *user  *2  *0  *$CONF:5$" out ||
+	    atf_fail "$(cat out)"
+	daemon_stop
+}
+limits_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case limits
 	atf_add_test_case rights
 	atf_add_test_case reload
 }
