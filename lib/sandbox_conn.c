@@ -392,7 +392,7 @@ connect_path(struct sandbox *sb)
 	struct sockaddr_un	 sun;
 	struct ucred		 uc;
 	socklen_t		 len = sizeof(uc);
-	int			 flags;
+	int			 flags, ret;
 
 	memset(&sun, 0, sizeof(sun));
 	sun.sun_family = AF_UNIX;
@@ -408,7 +408,11 @@ connect_path(struct sandbox *sb)
 	if ((sb->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
 		return (sandbox_lost(sb, CODE_UNAVAILABLE, "socket: %s",
 		    strerror(errno)));
-	if (connect(sb->fd, (struct sockaddr *)&sun, sizeof(sun)) == -1) {
+	/* On such a socket it is not begun when it is interrupted. */
+	while ((ret = connect(sb->fd, (struct sockaddr *)&sun,
+	    sizeof(sun))) == -1 && errno == EINTR)
+		continue;
+	if (ret == -1) {
 		flags = errno;
 		close(sb->fd);
 		sb->fd = -1;

@@ -4,6 +4,8 @@
 # A file regress/AREA/h_*.c is a program that the tests of its area use; it
 # lies beside them, as does every other file of the folder.
 #
+# A file regress/AREA/p_*.c becomes a shared object p_*.so, to be preloaded.
+#
 # A C program is linked with libsbx.a, atf-c and the libraries of the daemon.
 # What else it needs it names in its text, in a comment:
 #
@@ -23,3 +25,8 @@ TEST_CFLAGS =	${CFLAGS} -I${TOP}/sandboxd -I${TOP}/sandboxd/guest \
 TEST_LIBS =	${ATF_LIBS} ${EVENT_LIBS} ${MSGPACK_LIBS} ${DB_LIBS} \
 		${CURL_LIBS} ${JANSSON_LIBS} ${ARCHIVE_LIBS} ${MD_LIBS} \
 		${BSD_LIBS} -lutil -lpthread
+
+# Nothing is checked in between: it stands in the place of the C library.
+PRELOAD_CFLAGS = -std=gnu11 -g ${WARN} ${DEFS_${VARIANT}} ${PRELOAD_${VARIANT}} \
+		-O1 -fPIC -shared -MMD -MP -D_GNU_SOURCE
+PRELOAD_asan =	-DASAN

@@ -170,6 +170,14 @@ mkdir -p "$obj"
 			echo "	\${CC} \${LDFLAGS} -o \$@ $l \${TEST_LIBS}"
 			echo "-include $b.d"
 		done
+		for f in regress/"$a"/p_*.c; do
+			[ -f "$f" ] || continue
+			b=$a/$(basename "$f" .c)
+			all="$all $b.so"
+			echo "$b.so: ../../$f"
+			echo "	\${CC} \${PRELOAD_CFLAGS} -o \$@ ../../$f"
+			echo "-include $b.d"
+		done
 	done
 	echo "programs: $all"
 } >"$obj/tests.mk.$$"
@@ -209,6 +217,10 @@ printf 'syntax(2)\ntest_suite("sandboxd")\n' >"$root"
 for a in $areas; do
 	d=$scratch/tests/$a
 	[ -d "$d" ] || cp -R "regress/$a" "$d"
+	for f in regress/"$a"/p_*.c; do
+		[ ! -f "$f" ] || install -m 755 \
+		    "$obj/$a/$(basename "$f" .c).so" "$d/"
+	done
 	printf 'syntax(2)\ntest_suite("sandboxd")\n' >"$d/Kyuafile"
 	echo "include(\"$a/Kyuafile\")" >>"$root"
 	for f in "$d"/[th]_*.c "$d"/t_*.sh; do
