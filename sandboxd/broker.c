@@ -169,7 +169,7 @@ broker(int debug, int verbose)
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 
-	event_init();
+	proc_event_init();
 	proc_signals(broker_sig_handler);
 	sandbox_broker();
 

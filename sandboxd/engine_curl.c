@@ -3,8 +3,10 @@
  */
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "engine_curl.h"
 
 /* The name of the ABI, which the header in use belongs to. */
@@ -18,7 +20,7 @@ static const struct {
 	const char	*name;
 	size_t		 off;
 } engine_curl_syms[] = {
-	SYM(global_init, "curl_global_init"),
+	SYM(global_init_mem, "curl_global_init_mem"),
 	SYM(global_cleanup, "curl_global_cleanup"),
 	SYM(slist_append, "curl_slist_append"),
 	SYM(slist_free_all, "curl_slist_free_all"),
@@ -45,7 +47,7 @@ engine_curl_load(const char **errstr)
 	size_t	 i;
 
 	*errstr = NULL;
-	if (lcurl.global_init != NULL)
+	if (lcurl.global_init_mem != NULL)
 		return (0);
 	if ((lib = dlopen(ENGINE_CURL_SONAME, RTLD_NOW | RTLD_LOCAL)) == NULL) {
 		*errstr = dlerror();
@@ -65,7 +67,8 @@ engine_curl_load(const char **errstr)
 	 * No TLS, no resolver: the Engine is on a local socket.  The version
 	 * of everything that is used here is older than what Debian 12 has.
 	 */
-	if (lcurl.global_init(CURL_GLOBAL_NOTHING) != CURLE_OK) {
+	if (lcurl.global_init_mem(CURL_GLOBAL_NOTHING, alloc_malloc, free,
+	    alloc_realloc, alloc_strdup, alloc_calloc) != CURLE_OK) {
 		*errstr = "libcurl does not start";
 		memset(&lcurl, 0, sizeof(lcurl));
 		dlclose(lib);

@@ -12,7 +12,11 @@
 #include <curl/curl.h>
 
 struct engine_curl {
-	CURLcode		 (*global_init)(long);
+	CURLcode		 (*global_init_mem)(long,
+				    curl_malloc_callback, curl_free_callback,
+				    curl_realloc_callback,
+				    curl_strdup_callback,
+				    curl_calloc_callback);
 	void			 (*global_cleanup)(void);
 	struct curl_slist	*(*slist_append)(struct curl_slist *,
 				    const char *);

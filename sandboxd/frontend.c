@@ -281,7 +281,7 @@ frontend(int debug, int verbose)
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 
-	event_init();
+	proc_event_init();
 	proc_signals(frontend_sig_handler);
 	sandbox_frontend();
 

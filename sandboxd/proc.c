@@ -14,11 +14,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <event.h>
 
+#include "alloc.h"
 #include "log.h"
 #include "proc.h"
 #include "sandboxd.h"
@@ -162,6 +164,14 @@ proc_drop(const struct proc_ids *ids)
 		fatal("%s: prctl", __func__);
 	if (getppid() != (pid_t)ids->ppid)
 		fatalx("%s: the parent has gone", __func__);
+}
+
+/* An event that could not be added would be waited for without an end. */
+void
+proc_event_init(void)
+{
+	event_set_mem_functions(alloc_malloc, alloc_realloc, free);
+	event_init();
 }
 
 void

@@ -6,7 +6,7 @@
  *	log_procinit("store");
  *	proc_recv_ids(PROC_PIPE_FD, &ids);
  *	proc_drop(&ids);
- *	event_init();
+ *	proc_event_init();
  *	proc_signals(store_sig_handler);
  *	sandbox_store();
  *	chan_init(&ch_main, PROC_PIPE_FD, "parent", store_dispatch_main);
@@ -47,6 +47,8 @@ struct proc_ids {
 int	proc_send_ids(int, const struct proc_ids *);	/* by the parent */
 void	proc_recv_ids(int, struct proc_ids *);
 void	proc_drop(const struct proc_ids *);
+/* The event loop, for which there is always memory. */
+void	proc_event_init(void);
 /* TERM, INT and HUP reach the handler of an event; PIPE is ignored. */
 void	proc_signals(void (*)(int, short, void *));
 /*
@@ -58,7 +60,7 @@ void	proc_serve(uint64_t who);
 /* From now on log lines go to the parent as messages. */
 void	proc_log(struct chan *);
 
-/* sandbox-linux.c: after event_init(), before the first byte of a peer. */
+/* sandbox-linux.c: after the events, before the first byte of a peer. */
 void	sandbox_frontend(void);
 void	sandbox_store(void);
 void	sandbox_broker(void);

@@ -202,7 +202,7 @@ runner(int debug, int verbose)
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 
-	event_init();
+	proc_event_init();
 	proc_signals(runner_sig_handler);
 	sandbox_runner();
 

@@ -346,7 +346,7 @@ store(int debug, int verbose)
 	setproctitle("event store");
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
-	event_init();
+	proc_event_init();
 	proc_signals(store_sig);
 	sandbox_store();
 	store_run(PROC_PIPE_FD, "/.");

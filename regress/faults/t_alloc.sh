@@ -1,0 +1,225 @@
+# Memory that is not there, at the n-th time that a process asks for it.
+#
+#	of whom			what must come of it
+#	---------------------	---------------------------------------------
+#	each child, while it	the request is refused, or its process is
+#	works			replaced; nothing that was accepted is missing,
+#				no answer is wrong, and all is served again
+#	each child, at its	it starts, or it does not and says so
+#	start
+#	sandboxctl		it does what it was asked to, or says why not
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+. "$(atf_get_srcdir)/shim.subr"
+
+# The sanitizers' allocator is not to be replaced.
+with_asan()
+{
+	ldd "$SBX_FAULTBIN/sandboxd" | grep -q libasan
+}
+
+# To fail is no error; to hang is.
+may()
+{
+	local s
+
+	s=0
+	timeout 60 "$CTL" "$@" || s=$?
+	[ $s -ne 124 ] || atf_fail "it hangs: $*"
+	return $s
+}
+
+# Work of each kind.  What is answered must be right.
+work()
+{
+	: >work.err
+	if may exec box cat <input >out 2>>work.err; then
+		cmp input out || atf_fail "$1: another output"
+	fi
+	if may exec -d box sh -c 'exit 7' >exec 2>>work.err; then
+		e=$(cat exec)
+		echo "$e" >>execs
+		s=0
+		may wait "$e" 2>>work.err || s=$?
+		case $s in
+		7|125) ;;
+		*)	atf_fail "$1: wait: $s: $(cat work.err)" ;;
+		esac
+	fi
+	if may events box >events 2>>work.err; then
+		awk '$5 != NR { exit 1 } END { exit NR < 2 }' events ||
+		    atf_fail "$1: an event is missing"
+	fi
+	if may list >list 2>>work.err; then
+		grep -q '^box .*ready' list || atf_fail "$1: not in the list"
+	fi
+	may create -i "x$1" -I no-such-image >out 2>>work.err || :
+}
+
+# Whatever was accepted has its end, and the next is served.
+served()
+{
+	await 'timeout 20 "$CTL" exec box true 2>/dev/null' 60
+	[ "$("$CTL" exec box echo hi)" = hi ] || atf_fail "$1: not served"
+	! _gone "$(daemon_pid)" || atf_fail "$1: the parent is gone"
+}
+
+alloc_world()
+{
+	shim_use
+	world "restart 1000 per 1s
+limits { sandboxes 1000 }"
+	atf_check -o ignore "$CTL" create -i box
+	head -c 100000 /dev/urandom >input
+	: >execs
+}
+
+alloc_end()
+{
+	while read -r e; do
+		s=0
+		timeout 60 "$CTL" wait "$e" 2>err </dev/null || s=$?
+		[ $s -eq 7 ] || atf_fail "$e: $s: $(cat err)"
+	done <execs
+	[ -s execs ] || atf_fail "nothing was accepted"
+	atf_check -o match:"^events" "$CTL" log verify
+	await '! "$CTL" list -a | grep -q pending'
+	atf_check -o ignore "$CTL" delete box
+	nothing_left
+	daemon_stop
+}
+
+# The first of them fall on what is allocated once, and so on.
+points()
+{
+	n=1
+	while [ $n -le "$1" ]; do
+		echo $n
+		n=$((n + 1 + n * $2 / 10))
+	done
+}
+
+alloc_case()
+{
+	eval "atf_test_case $1 cleanup
+	$1_head()
+	{
+		atf_set descr '(c38) the $1 has no memory, once'
+		atf_set timeout 7200
+	}
+	$1_body()
+	{
+		alloc_body $1 $2 $3 $4
+	}
+	$1_cleanup()
+	{
+		daemon_cleanup
+	}"
+	CASES="$CASES $1"
+}
+
+alloc_body()
+{
+	! with_asan || return 0
+	alloc_world
+	hits=0
+	for n in $(points "$2" "$(figure $4 "$3")"); do
+		shim "$1" alloc error ENOMEM "$n" 0
+		work "$n"
+		! hit "$1" alloc || hits=$((hits + 1))
+		shim "$1" off
+		served "$1 $n"
+	done
+	[ $hits -gt 4 ] || atf_fail "hit $hits times only"
+	alloc_end
+}
+
+CASES=
+alloc_case frontend 4000 0 30
+alloc_case store 4000 0 30
+alloc_case broker 200 0 10
+alloc_case runner 200 0 10
+
+atf_test_case client cleanup
+client_head()
+{
+	atf_set descr '(c38) sandboxctl has no memory, once'
+	atf_set timeout 7200
+}
+client_body()
+{
+	! with_asan || return 0
+	alloc_world
+	for n in $(points 500 "$(figure 10 0)"); do
+		shim sandboxctl alloc error ENOMEM "$n" 0
+		s=0
+		timeout 60 "$SHIMCTL" exec box cat <input >out 2>err || s=$?
+		case $s in
+		0)	cmp input out || atf_fail "$n: another output" ;;
+		124|12[6-9]|1[3-9]?) atf_fail "exec $n: status $s" ;;
+		*)	[ -s err ] || atf_fail "exec $n: $s, and no reason" ;;
+		esac
+		shim sandboxctl alloc error ENOMEM "$n" 0
+		s=0
+		timeout 60 "$SHIMCTL" -j list >out 2>err || s=$?
+		case $s in
+		0)	grep -q '"box"' out || atf_fail "list $n: $(cat out)" ;;
+		124|1??) atf_fail "list $n: status $s" ;;
+		*)	[ -s err ] || atf_fail "list $n: $s, and no reason" ;;
+		esac
+	done
+	shim sandboxctl off
+	atf_check -o save:execs "$CTL" exec -d box sh -c 'exit 7'
+	alloc_end
+}
+client_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case start cleanup
+start_head()
+{
+	atf_set descr '(c38) a child that starts has no memory, once'
+	atf_set timeout 7200
+}
+start_body()
+{
+	! with_asan || return 0
+	shim_use
+	daemon_conf
+	for r in frontend store broker runner; do
+		for n in $(points "$(figure 60 3000)" "$(figure 20 0)"); do
+			: >"$LOG"
+			shim $r alloc error ENOMEM "$n" 0
+			daemon_run
+			await _up_or_dead
+			shim $r off
+			if _gone "$(daemon_pid)"; then
+				[ -s "$LOG" ] ||
+				    atf_fail "$r $n: it ends without a word"
+			else
+				await daemon_engine_is_up
+				kill "$(daemon_pid)"
+				await '_gone "$(daemon_pid)"'
+			fi
+		done
+	done
+	daemon_start
+	atf_check -o match:"^events" "$CTL" log verify
+	daemon_stop
+}
+start_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	for c in $CASES; do
+		atf_add_test_case "$c"
+	done
+	atf_add_test_case client
+	atf_add_test_case start
+}
