@@ -30,6 +30,7 @@
 
 #include "eventdb.h"
 #include "fault.h"
+#include "log.h"
 #include "record.h"
 
 #define MARK_FILE	"watermark"
@@ -161,6 +162,7 @@ mark_write(struct eventdb *e, const struct mark *m)
 	uint8_t		 buf[MARK_LEN], sum[32];
 	SHA2_CTX	 ctx;
 	ssize_t		 n;
+	size_t		 off;
 
 	memcpy(buf, MARK_MAGIC, 8);
 	record_put64(buf + 8, m->count);
@@ -171,9 +173,30 @@ mark_write(struct eventdb *e, const struct mark *m)
 	SHA256Final(sum, &ctx);
 	memcpy(buf + 56, sum, 8);
 	fault("store.mark.before");
-	if ((n = pwrite(e->wmfd, buf, sizeof(buf), 0)) != sizeof(buf))
-		return (eventdb_fail(e, n == -1 ? errno : ENOSPC, MARK_FILE));
+	/* Half of a new one and half of the old would be damage. */
+	for (off = 0; off < sizeof(buf); off += n)
+		if ((n = pwrite(e->wmfd, buf + off, sizeof(buf) - off,
+		    off)) <= 0)
+			return (eventdb_fail(e, n == -1 ? errno : ENOSPC,
+			    MARK_FILE));
 	fault("store.mark.after");
+	return (0);
+}
+
+/*
+ * A sync that has failed says so once: the next one succeeds, and what the
+ * first should have written is not on the disk.  Berkeley DB would try again.
+ * So that is the end of this process, and the next begins with recovery.
+ */
+static int
+eventdb_sync(int fd)
+{
+	int	 ret;
+
+	while ((ret = fdatasync(fd)) == -1 && errno == EINTR)
+		continue;
+	if (ret == -1)
+		fatal("database: sync");
 	return (0);
 }
 
@@ -183,6 +206,10 @@ eventdb_env(struct eventdb *e)
 	DB_ENV	*env;
 	int	 ret;
 
+	if ((ret = db_env_set_func_fsync(eventdb_sync)) != 0) {
+		eventdb_fail(e, ret, "db_env_set_func_fsync");
+		return (NULL);
+	}
 	if ((ret = db_env_create(&env, 0)) != 0) {
 		eventdb_fail(e, ret, "db_env_create");
 		return (NULL);
@@ -420,8 +447,8 @@ eventdb_open(struct eventdb *e, const char *home)
 			return (eventdb_fail(e, errno, MARK_FILE));
 		if (eventdb_mark(e, 0, e->mark_hash) == -1)
 			return (-1);
-		if (fsync(e->wmfd) == -1 || fsync(e->dirfd) == -1)
-			return (eventdb_fail(e, errno, MARK_FILE));
+		(void)eventdb_sync(e->wmfd);
+		(void)eventdb_sync(e->dirfd);
 	}
 	eventdb_ballast_fill(e);
 	/* After this a kill finds little to recover. */
@@ -635,8 +662,7 @@ eventdb_checkpoint(struct eventdb *e, int force)
 		return (0);
 	fault("store.checkpoint.before");
 	/* The watermark first: the log it names may be removed after this. */
-	if (fdatasync(e->wmfd) == -1)
-		return (eventdb_fail(e, errno, MARK_FILE));
+	(void)eventdb_sync(e->wmfd);
 	if ((ret = e->env->txn_checkpoint(e->env, 0, 0, 0)) != 0)
 		return (eventdb_fail(e, ret, "checkpoint"));
 	e->checkpoint_end = e->mark_end;
