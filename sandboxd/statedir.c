@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <elf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -450,6 +451,38 @@ statedir_tree(struct statedir *d, const struct child *child)
 	return (0);
 }
 
+/*
+ * Sandboxes without an event log: it was lost, or its disk is not mounted.
+ * To the store it would look like a first start, and all containers like
+ * left-overs.
+ */
+static int
+statedir_whole(const struct statedir *d)
+{
+	struct dirent	*de;
+	DIR		*dir;
+	int		 fd, found = 0;
+
+	if (faccessat(d->db, "watermark", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    faccessat(d->db, "events.db", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return (0);
+	if ((fd = openat(d->work, ".", O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1 || (dir = fdopendir(fd)) == NULL) {
+		log_warn("%s/work", d->path);
+		if (fd != -1)
+			close(fd);
+		return (-1);
+	}
+	while (!found && (de = readdir(dir)) != NULL)
+		found = isdigit((unsigned char)de->d_name[0]);
+	closedir(dir);
+	if (found)
+		log_warnx("event log: %s/db: empty, though %s/work has "
+		    "sandboxes: restore or mount it, or move both away",
+		    d->path, d->path);
+	return (found ? -1 : 0);
+}
+
 int
 statedir_open(struct statedir *d, const struct config *conf,
     const struct child *child)
@@ -463,7 +496,8 @@ statedir_open(struct statedir *d, const struct config *conf,
 		log_warn("state %s", d->path);
 		return (-1);
 	}
-	if (instance_open(d) == -1 || guest_open(d, conf) == -1)
+	if (statedir_whole(d) == -1 || instance_open(d) == -1 ||
+	    guest_open(d, conf) == -1)
 		return (-1);
 	return (statedir_mount(d));
 }

@@ -13,6 +13,8 @@
 #	events.db deleted			events.db: missing
 #	a DB_CONFIG planted			DB_CONFIG: not allowed here
 #	an older copy with the newer watermark	log.N: damaged: ends at
+#	all of it deleted, with a sandbox	db: empty; the Engine's container
+#						stays
 #	nothing					it starts, all events are there
 #
 # After each refusal but (*) every file is as it was before.  Pages are read
@@ -24,6 +26,7 @@
 #						is taken
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
 
 # byte file offset: turns a bit of it
 flip_bit()
@@ -98,7 +101,7 @@ refused()
 atf_test_case killed cleanup
 killed_head()
 {
-	atf_set descr '(b86) damage to what a killed daemon has left'
+	atf_set descr '(b86) (c35) (c36) damage to what a killed daemon has left'
 	atf_set timeout 600
 }
 killed_body()
@@ -175,7 +178,7 @@ killed_cleanup()
 atf_test_case page cleanup
 page_head()
 {
-	atf_set descr '(b86) a bit in a page of data'
+	atf_set descr '(b86) (c35) a bit in a page of data'
 	atf_set timeout 600
 }
 page_body()
@@ -216,8 +219,44 @@ page_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case emptied cleanup
+emptied_head()
+{
+	atf_set descr '(c36) an empty database, and a sandbox'
+	atf_set timeout 600
+}
+emptied_body()
+{
+	world
+	box
+	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
+	    'until [ -e go ]; do usleep 100000; done; exit 5'
+	daemon_kill
+	mv "$STATE/db" good
+	install -d -m 700 -o _sbxstore -g _sbxstore "$STATE/db"
+	for i in 1 2; do
+		no_start "db: empty, though .*work has sandboxes"
+		ls -A "$STATE/db" >left
+		[ ! -s left ] || atf_fail "made: $(cat left)"
+	done
+	[ -n "$(_ours)" ] || atf_fail "the container was removed"
+	restore good
+	daemon_start
+	await '"$CTL" exec "$BOX" true 2>/dev/null'
+	touch "$STATE/work/1/go"
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+emptied_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case emptied
 	atf_add_test_case killed
 	atf_add_test_case page
 }

@@ -52,7 +52,7 @@ refused()
 atf_test_case db_full cleanup
 db_full_head()
 {
-	atf_set descr 'no space for the database'
+	atf_set descr '(c31) no space for the database'
 	atf_set timeout 600
 }
 db_full_body()
@@ -106,7 +106,7 @@ db_full_cleanup()
 atf_test_case db_full_start cleanup
 db_full_start_head()
 {
-	atf_set descr 'no space for the database when the daemon starts'
+	atf_set descr '(c31) no space for the database when the daemon starts'
 	atf_set timeout 600
 }
 db_full_start_body()
@@ -146,7 +146,7 @@ db_full_start_cleanup()
 atf_test_case logs_full cleanup
 logs_full_head()
 {
-	atf_set descr 'no space for output'
+	atf_set descr '(c31) (c32) no space for output'
 	atf_set timeout 600
 }
 logs_full_body()
@@ -195,7 +195,7 @@ logs_full_cleanup()
 atf_test_case work_full cleanup
 work_full_head()
 {
-	atf_set descr 'no space and no inodes for workspaces'
+	atf_set descr '(c31) (c32) no space and no inodes for workspaces'
 	atf_set timeout 600
 }
 work_full_body()
@@ -229,7 +229,7 @@ work_full_cleanup()
 atf_test_case readonly cleanup
 readonly_head()
 {
-	atf_set descr 'the database is read-only when the daemon starts'
+	atf_set descr '(c34) the database is read-only when the daemon starts'
 	atf_set timeout 600
 }
 readonly_body()

@@ -62,7 +62,7 @@ resource_case()
 	eval "atf_test_case $1_$2 cleanup
 	$1_$2_head()
 	{
-		atf_set descr 'the $2 has no more $1'
+		atf_set descr '($3) the $2 has no more $1'
 		atf_set timeout 600
 	}
 	$1_$2_body()
@@ -123,14 +123,14 @@ lower_memory()
 
 CASES=
 for r in frontend store broker runner; do
-	resource_case files $r
-	resource_case memory $r
+	resource_case files $r c39
+	resource_case memory $r c38
 done
 
 atf_test_case files_parent cleanup
 files_parent_head()
 {
-	atf_set descr 'the parent has no more files'
+	atf_set descr '(c39) the parent has no more files'
 	atf_set timeout 600
 }
 files_parent_body()
