@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Messages are small: the first buffer is one that malloc(3) has at hand. */
+#ifndef MSGPACK_SBUFFER_INIT_SIZE
+#define MSGPACK_SBUFFER_INIT_SIZE	512
+#endif
 #include <msgpack.h>
 
 struct blob {

@@ -652,13 +652,22 @@ eventdb_mark(struct eventdb *e, uint64_t count, const uint8_t *hash)
 	return (0);
 }
 
+/* 1: enough has been written since the last checkpoint; more: too much. */
+int
+eventdb_checkpoint_due(const struct eventdb *e)
+{
+	uint64_t	 len = e->mark_end - e->checkpoint_end;
+
+	return (len < CHECKPOINT_LEN ? 0 : len < 2 * CHECKPOINT_LEN ? 1 : 2);
+}
+
 /* Bounds recovery; without force only when enough has been written. */
 int
 eventdb_checkpoint(struct eventdb *e, int force)
 {
 	int	 ret;
 
-	if (!force && e->mark_end - e->checkpoint_end < CHECKPOINT_LEN)
+	if (!force && !eventdb_checkpoint_due(e))
 		return (0);
 	fault("store.checkpoint.before");
 	/* The watermark first: the log it names may be removed after this. */

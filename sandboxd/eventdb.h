@@ -66,6 +66,7 @@ int	eventdb_last(struct eventdb *, enum eventdb_table, uint8_t *, size_t,
 /* The newest event: written after each commit, synced at checkpoints. */
 int	eventdb_mark(struct eventdb *, uint64_t, const uint8_t *);
 int	eventdb_checkpoint(struct eventdb *, int);
+int	eventdb_checkpoint_due(const struct eventdb *);
 
 int	eventdb_nospace(const struct eventdb *);
 void	eventdb_ballast_release(struct eventdb *);

@@ -178,9 +178,19 @@ timer_del(struct event *ev)
 }
 
 static void
+store_tidy(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	(void)arg;
+	if (eventdb_checkpoint(&st.db, 0) == -1)
+		log_warnx("%s", st.db.why);
+}
+
+static void
 store_batch(int fd, short event, void *arg)
 {
-	int	 left;
+	int	 left, due;
 
 	(void)fd;
 	(void)event;
@@ -192,9 +202,12 @@ store_batch(int fd, short event, void *arg)
 		event_active(&st.turn, EV_TIMEOUT, 1);
 	else
 		retain_free();
-	/* Cheap when little was written since the last. */
-	if (eventdb_checkpoint(&st.db, 0) == -1)
-		log_warnx("%s", st.db.why);
+	/* It takes long: what this batch has to say leaves before it. */
+	due = eventdb_checkpoint_due(&st.db);
+	if (due == 1)
+		event_active(&st.tidy, EV_TIMEOUT, 1);
+	else if (due > 1)
+		store_tidy(-1, 0, NULL);
 	if (!st.db.ballast)
 		eventdb_ballast_fill(&st.db);
 }
@@ -329,6 +342,8 @@ store_run(int fd, const char *home)
 	st.home = home;
 	evtimer_set(&st.turn, store_batch, NULL);
 	event_priority_set(&st.turn, STORE_PRIO_BATCH);
+	evtimer_set(&st.tidy, store_tidy, NULL);
+	event_priority_set(&st.tidy, STORE_PRIO_BATCH);
 	chan_init(&st.parent, fd, "parent", store_dispatch_parent);
 	proc_log(&st.parent);
 	event_dispatch();

@@ -145,6 +145,7 @@ struct store {
 	u_int			 rounds;	/* pipes read since the last batch */
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
+	struct event		 tidy;		/* what nobody waits for */
 	uint64_t		 op;		/* newest operation's number */
 	struct slot		 slots[STORE_ENGINE_MAX];
 	struct op_queue		 forbroker;

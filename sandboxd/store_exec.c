@@ -380,6 +380,8 @@ exec_over(void *arg)
 
 	fault("store.ended.after");
 	exec_dequeue(ex);
+	/* Who waits comes first: what is queued first leaves first. */
+	wait_exec(ex);
 	if (ex->sent) {
 		st.nsent--;
 		memset(&m, 0, sizeof(m));
@@ -388,7 +390,6 @@ exec_over(void *arg)
 		m.owner = ex->sb->r.owner;
 		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
 	}
-	wait_exec(ex);
 	model_drop_exec(ex);
 	exec_admit();
 }
