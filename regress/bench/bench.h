@@ -172,6 +172,7 @@ struct usage {
 	double	 cpu;		/* us, by procs_idle in a second */
 };
 
+int	 proc_gone(pid_t);
 void	 procs_usage(struct usage *, const pid_t *, int);
 void	 procs_idle(struct usage *, const pid_t *, int, int);
 

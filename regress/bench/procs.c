@@ -29,6 +29,22 @@ proc_number(const char *path, const char *word)
 	return (v);
 }
 
+/* Nobody may have come for one that is dead. */
+int
+proc_gone(pid_t pid)
+{
+	char	 path[64], line[512], *p = NULL;
+	FILE	*f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if ((f = fopen(path, "r")) == NULL)
+		return (1);
+	if (fgets(line, sizeof(line), f) != NULL)
+		p = strrchr(line, ')');
+	fclose(f);
+	return (p == NULL || p[1] == '\0' || p[2] == 'Z' || p[2] == 'X');
+}
+
 /* All threads of one process. */
 static void
 procs_add(struct usage *u, pid_t pid)

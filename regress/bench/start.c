@@ -69,7 +69,7 @@ stop(int sig)
 		if (errno != EINTR)
 			err(1, "waitpid");
 	for (i = 0; i < n; i++)
-		while (pid[i] != started && kill(pid[i], 0) == 0)
+		while (pid[i] != started && !proc_gone(pid[i]))
 			pause_ms(1);
 }
 
