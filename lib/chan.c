@@ -12,6 +12,7 @@
 
 #include "bounds.h"
 #include "chan.h"
+#include "fault.h"
 
 /*
  * Header of a frame, in host order: both ends are the same program on the
@@ -66,6 +67,7 @@ chan_init(struct chan *ch, int fd, const char *peer,
 		(void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 	if (cb == NULL)
 		return;
+	fault_pipe(fd, peer);
 	event_set(&ch->ev, fd, EV_READ | EV_PERSIST, cb, ch);
 	event_set(&ch->wev, fd, EV_WRITE, chan_on_flush, ch);
 	event_set(&ch->flush, -1, 0, chan_on_flush, ch);

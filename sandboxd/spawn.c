@@ -18,7 +18,7 @@
 #include "log.h"
 #include "parent.h"
 
-#define ENV_MAX	12
+#define ENV_MAX	16
 
 /*
  * An empty environment but for what a build for tests needs.  The fault
@@ -30,8 +30,8 @@ spawn_environment(char **envp, uint32_t set)
 {
 #if defined(FAULTS) || defined(ASAN)
 	static const char	*const names[] = {
-		"SANDBOXD_FAULT", "SANDBOXD_GUEST_FAULT", "ASAN_OPTIONS",
-		"UBSAN_OPTIONS", "LD_PRELOAD", "SANDBOXD_SHIM"
+		"SANDBOXD_FAULT", "SANDBOXD_GUEST_FAULT", "SANDBOXD_SNDBUF",
+		"ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_PRELOAD", "SANDBOXD_SHIM"
 	};
 	static char		 values[nitems(names)][512];
 	const char		*v;
