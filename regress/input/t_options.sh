@@ -381,7 +381,7 @@ not_started_body()
 	box -i box
 	atf_check "$CTL" exec box sh -c 'echo "#!/nonexistent" >noint;
 	    printf "\177ELFgarbage" >elf; : >empty; chmod 755 noint elf empty;
-	    ln -s /nonexistent out; ln -s loop loop; mkfifo fifo'
+	    mkdir -m 0 closed; ln -s /nonexistent out; ln -s loop loop; mkfifo fifo'
 	refused <<'END'
 | arguments                       | status | what the answer says
 (b47) | exec box nosuch                 | 127 | nosuch: no such file
@@ -397,6 +397,7 @@ not_started_body()
 (b45) | exec -w /nosuch box true        | 126 | /nosuch: no such working directory
 (b45) | exec -w /bin/sh box true        | 126 | /bin/sh: no such working directory
 (b45) | exec -w /workspace/out box true | 126 | /workspace/out: no such working directory
+(b45) | exec -w /workspace/closed box true | 126 | /workspace/closed: working directory may not be entered
 (b45) | exec -w "/a${NL}b" box true     | 126 | /a\012b: no such working directory
 END
 	# A detached one says so when it is waited for.
