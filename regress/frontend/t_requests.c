@@ -154,11 +154,11 @@ static const struct {
 	    "contains a NUL"),
 	R("NUL in label", CREATE, "\x81\xa6labels\x81\xa3" "a\0b\xa1" "1",
 	    INV, "labels", "contains a NUL"),
-	R("NUL in variable", CREATE, "\x81\xa3" "env\x81\xa1" "A\xa3" "a\0b",
+	R("(b43) NUL in variable", CREATE, "\x81\xa3" "env\x81\xa1" "A\xa3" "a\0b",
 	    INV, "env", "contains a NUL"),
 	R("NUL in folder", CREATE, "\x81\xa7workdir\xa3/\0b", INV, "workdir",
 	    "contains a NUL"),
-	R("NUL in command", EXEC, "\x82\xa7sandbox\xa1" "a\xa4" "argv\x92\xa2ls"
+	R("(b39) NUL in command", EXEC, "\x82\xa7sandbox\xa1" "a\xa4" "argv\x92\xa2ls"
 	    "\xa3" "a\0b", INV, "argv", "contains a NUL"),
 	R("NUL in name", SHOW, "\x81\xa2id\xa3" "a\0b", INV, "id",
 	    "contains a NUL"),
