@@ -495,3 +495,37 @@ ring_ended(uint64_t n, uint64_t k, uint32_t kind, int32_t code)
 	m.started = m.ended = 1;
 	ring_send(&ring.runner, MSG_ENDED, 0, 0, 0, &m);
 }
+
+void
+ring_state(uint64_t session, const char *id, const char *state)
+{
+	struct got	 g;
+	uint32_t	 req;
+
+	req = ring_ref(session, PROTO_SHOW, id, 0);
+	ring_answer(req, PROTO_SANDBOX, &g);
+	ATF_REQUIRE_STREQ(g.m.sandbox.state, state);
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+}
+
+void
+ring_removed(uint64_t n)
+{
+	struct msg_work_done	 done;
+	struct msg_box_done	 box;
+	struct got		 g;
+
+	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+	ATF_REQUIRE_EQ(g.m.box.n, n);
+	memset(&box, 0, sizeof(box));
+	box.n = n;
+	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &box);
+	ring_done(&g);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
+	memset(&done, 0, sizeof(done));
+	done.n = n;
+	ring_send(&ring.parent, MSG_WORK_DONE, g.f.op, 0, 0, &done);
+	ring_done(&g);
+}

@@ -89,6 +89,10 @@ void	 ring_make_ready(uint64_t, uint64_t, uint32_t, const char *);
 uint64_t ring_ready(uint64_t, const char *);
 void	 ring_hello(uint64_t, uint64_t, uint32_t);
 uint32_t ring_exec(uint64_t, const char *, uint32_t);
+/* What is undone of it, once it is ordered. */
+void	 ring_removed(uint64_t);
+/* That is its state now. */
+void	 ring_state(uint64_t, const char *, const char *);
 void	 ring_ended(uint64_t, uint64_t, uint32_t, int32_t);
 
 #endif

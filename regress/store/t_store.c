@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "ring.h"
-#include "store.h"
 
 static void
 up(void)
@@ -27,19 +26,6 @@ up(void)
 	ring_make();
 	ring_start();
 	ring_engine(1);
-}
-
-static void
-must_state(uint64_t session, const char *id, const char *state)
-{
-	struct got	 g;
-	uint32_t	 req;
-
-	req = ring_ref(session, PROTO_SHOW, id, 0);
-	ring_answer(req, PROTO_SANDBOX, &g);
-	ATF_REQUIRE_STREQ(g.m.sandbox.state, state);
-	ring_done(&g);
-	ring_answered(req, PROTO_END);
 }
 
 ATF_TC_WITHOUT_HEAD(create);
@@ -116,12 +102,12 @@ ATF_TC_BODY(owners, tc)
 	ring_refused(ring_ref(OTHER_SESSION, PROTO_DELETE, "web", 0),
 	    CODE_NOT_FOUND);
 	ring_refused(ring_exec(OTHER_SESSION, "web", 0), CODE_NOT_FOUND);
-	must_state(ROOT_SESSION, "web", "ready");
+	ring_state(ROOT_SESSION, "web", "ready");
 	/* Nobody learns that the name is taken: it is not. */
 	ring_ready(OTHER_SESSION, "web");
 	ring_refused(ring_ref(ROOT_SESSION, PROTO_SHOW, "web", 0),
 	    CODE_CONFLICT);
-	must_state(ROOT_SESSION, "4321/web", "ready");
+	ring_state(ROOT_SESSION, "4321/web", "ready");
 	ring_answer(ring_ask(OTHER_SESSION, PROTO_STATUS, NULL),
 	    PROTO_STATUS_INFO, &g);
 	ATF_REQUIRE_EQ(g.m.status.sandboxes, 1);
@@ -216,7 +202,7 @@ ATF_TC_BODY(engine_away, tc)
 	ring_quiet(&ring.parent);
 	ring_refused(ring_ask(USER_SESSION, PROTO_CREATE, &m),
 	    CODE_UNAVAILABLE);
-	must_state(USER_SESSION, "web", "ready");
+	ring_state(USER_SESSION, "web", "ready");
 	/* The guest needs no Engine. */
 	ring_answer(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED, &g);
 	ring_done(&g);
@@ -527,27 +513,6 @@ ATF_TC_BODY(stop_resume, tc)
 	ring_stop();
 }
 
-static void
-removed(uint64_t n)
-{
-	struct msg_work_done	 done;
-	struct msg_box_done	 box;
-	struct got		 g;
-
-	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
-	ATF_REQUIRE_EQ(g.m.box.n, n);
-	memset(&box, 0, sizeof(box));
-	box.n = n;
-	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &box);
-	ring_done(&g);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-	ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
-	memset(&done, 0, sizeof(done));
-	done.n = n;
-	ring_send(&ring.parent, MSG_WORK_DONE, g.f.op, 0, 0, &done);
-	ring_done(&g);
-}
-
 /* (b65) A delete takes a create's place, whose outcome comes too late then. */
 ATF_TC_WITHOUT_HEAD(delete_in_create);
 ATF_TC_BODY(delete_in_create, tc)
@@ -578,7 +543,7 @@ ATF_TC_BODY(delete_in_create, tc)
 	box.pid = 1;
 	ring_hello(n, 7, 1);
 	ring_send(&ring.broker, MSG_BOX_STARTED, op, 0, 0, &box);
-	removed(n);
+	ring_removed(n);
 	ring_answer(del, PROTO_SANDBOX, &g);
 	ATF_REQUIRE_STREQ(g.m.sandbox.state, "deleted");
 	ring_done(&g);
@@ -588,80 +553,6 @@ ATF_TC_BODY(delete_in_create, tc)
 	ring_answered(del, PROTO_ACCEPTED);
 	ring_answered(del, PROTO_SANDBOX);
 	ring_answered(del, PROTO_END);
-	ring_quiet(&ring.broker);
-	ring_stop();
-}
-
-/* A payload that connects in the guest's place. */
-ATF_TC(wrong_guest);
-ATF_TC_HEAD(wrong_guest, tc)
-{
-	atf_tc_set_md_var(tc, "descr",
-	    "(b77) a process has connected before the guest did");
-}
-ATF_TC_BODY(wrong_guest, tc)
-{
-	struct msg_work_done	 done;
-	struct msg_guest_gone	 ok;
-	struct msg_box_started	 box;
-	uint64_t		 n, op;
-	uint32_t		 req;
-
-	up();
-	n = ring_create(USER_SESSION, "web", &op);
-	req = ring.req;
-	memset(&done, 0, sizeof(done));
-	done.n = n;
-	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
-	ring_skip(&ring.runner, MSG_LISTEN);
-	memset(&ok, 0, sizeof(ok));
-	ok.n = n;
-	ring_send(&ring.runner, MSG_LISTENING, op, 0, 0, &ok);
-	ring_skip(&ring.broker, MSG_BOX_CREATE);
-	memset(&box, 0, sizeof(box));
-	box.n = n;
-	box.pid = 100;
-	ring_send(&ring.broker, MSG_BOX_STARTED, op, 0, 0, &box);
-	ring_hello(n, 7, 101);
-	ring_refused(req, CODE_PROTOCOL);
-	must_state(USER_SESSION, "web", "failed");
-	/* And nothing of it is left. */
-	removed(n);
-	ring_quiet(&ring.broker);
-	ring_stop();
-}
-
-/* What the runner calls a lie ends that sandbox alone. */
-ATF_TC(guest_broke);
-ATF_TC_HEAD(guest_broke, tc)
-{
-	atf_tc_set_md_var(tc, "descr",
-	    "(b76) a guest that lied: failed, by protocol");
-}
-ATF_TC_BODY(guest_broke, tc)
-{
-	struct msg_guest_gone	 m;
-	struct got		 g;
-	uint64_t		 n;
-	uint32_t		 req;
-
-	up();
-	n = ring_ready(USER_SESSION, "web");
-	ring_ready(USER_SESSION, "other");
-	memset(&m, 0, sizeof(m));
-	m.n = n;
-	strlcpy(m.text, "a malformed frame", sizeof(m.text));
-	ring_send(&ring.runner, MSG_GUEST_BROKE, 0, 0, 0, &m);
-	removed(n);
-	req = ring_ref(USER_SESSION, PROTO_SHOW, "web", 0);
-	ring_answer(req, PROTO_SANDBOX, &g);
-	ATF_REQUIRE_STREQ(g.m.sandbox.state, "failed");
-	ATF_CHECK_MSG(strstr(g.m.sandbox.cause, "malformed") != NULL, "%s",
-	    g.m.sandbox.cause);
-	ring_done(&g);
-	ring_answered(req, PROTO_END);
-	ring_refused(ring_exec(USER_SESSION, "web", 0), CODE_WRONG_STATE);
-	must_state(USER_SESSION, "other", "ready");
 	ring_quiet(&ring.broker);
 	ring_stop();
 }
@@ -680,190 +571,13 @@ ATF_TC_BODY(deadline, tc)
 	n = ring_create(USER_SESSION, "web", &op);
 	req = ring.req;
 	ring_refused(req, CODE_DEADLINE_EXCEEDED);
-	removed(n);
+	ring_removed(n);
 	req = ring_ref(USER_SESSION, PROTO_SHOW, "web", 0);
 	ring_answer(req, PROTO_SANDBOX, &g);
 	ATF_REQUIRE_STREQ(g.m.sandbox.state, "failed");
 	ATF_REQUIRE(g.m.sandbox.cause[0] != '\0');
 	ring_done(&g);
 	ring_answered(req, PROTO_END);
-	ring_stop();
-}
-
-/* As many as the broker takes at a time cannot be removed: another one can. */
-ATF_TC_WITHOUT_HEAD(slots);
-ATF_TC_BODY(slots, tc)
-{
-	struct got	 g;
-	char		 id[16];
-	uint64_t	 ops[STORE_ENGINE_MAX + 1];
-	uint32_t	 req;
-	int		 i;
-
-	ring_make();
-	ring.conf.t_delete = 100;
-	ring_start();
-	ring_engine(1);
-	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
-		snprintf(id, sizeof(id), "web%d", i);
-		ring_ready(USER_SESSION, id);
-	}
-	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
-		snprintf(id, sizeof(id), "web%d", i);
-		req = ring_ref(USER_SESSION, PROTO_DELETE, id, 0);
-		ring_answered(req, PROTO_ACCEPTED);
-		ring_answered(req, PROTO_END);
-	}
-	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
-		ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
-		ops[i] = g.f.op;
-		ring_done(&g);
-	}
-	/* Those that took long count all the same, in the end. */
-	for (i = 0; i <= STORE_ENGINE_MAX; i++) {
-		struct msg_box_done	 done;
-
-		memset(&done, 0, sizeof(done));
-		done.n = i + 1;
-		ring_send(&ring.broker, MSG_BOX_REMOVED, ops[i], 0, 0, &done);
-		ring_skip(&ring.runner, MSG_UNLISTEN);
-		ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
-		ATF_REQUIRE_EQ(g.m.work.n, (uint64_t)i + 1);
-		ring_done(&g);
-	}
-	ring_stop();
-}
-
-/* What the broker says of a container unasked. */
-static void
-died(uint64_t n, const char *nonce, int gone)
-{
-	struct msg_box_state	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = n;
-	m.gone = gone;
-	strlcpy(m.nonce, nonce, sizeof(m.nonce));
-	memset(m.container, 'c', 64);
-	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &m);
-}
-
-/* The nonce of a sandbox that is about to be made. */
-static uint64_t
-begun(const char *id, char *nonce, size_t size)
-{
-	struct msg_work_done	 done;
-	struct msg_guest_gone	 ok;
-	struct msg_box_started	 box;
-	struct got		 g;
-	uint64_t		 n, op;
-	uint32_t		 req;
-
-	n = ring_create(USER_SESSION, id, &op);
-	req = ring.req;
-	memset(&done, 0, sizeof(done));
-	done.n = n;
-	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
-	ring_skip(&ring.runner, MSG_LISTEN);
-	memset(&ok, 0, sizeof(ok));
-	ok.n = n;
-	ring_send(&ring.runner, MSG_LISTENING, op, 0, 0, &ok);
-	ring_get(&ring.broker, MSG_BOX_CREATE, &g);
-	strlcpy(nonce, g.m.create.nonce, size);
-	ring_done(&g);
-	memset(&box, 0, sizeof(box));
-	box.n = n;
-	box.pid = 100;
-	ring_hello(n, 7, 100);
-	ring_send(&ring.broker, MSG_BOX_STARTED, op, 0, 0, &box);
-	ring_skip(&ring.runner, MSG_LISTEN);
-	ring_answered(req, PROTO_SANDBOX);
-	ring_answered(req, PROTO_END);
-	return (n);
-}
-
-/* A stray is to be removed, by its ID alone. */
-static void
-stray_removed(void)
-{
-	struct msg_box_done	 done;
-	struct got		 g;
-
-	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
-	ATF_REQUIRE_EQ(g.m.box.n, 0);
-	ATF_REQUIRE_EQ(strlen(g.m.box.container), 64);
-	memset(&done, 0, sizeof(done));
-	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &done);
-	ring_done(&g);
-}
-
-ATF_TC(events);
-ATF_TC_HEAD(events, tc)
-{
-	atf_tc_set_md_var(tc, "descr", "(c24) the end of a container is told "
-	    "twice, in the wrong order, and of none that is known");
-}
-ATF_TC_BODY(events, tc)
-{
-	char		 nonce[33];
-	uint64_t	 n;
-
-	up();
-	n = begun("web", nonce, sizeof(nonce));
-	died(n, nonce, 0);
-	died(n, nonce, 0);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-	must_state(USER_SESSION, "web", "stopped");
-	died(n, nonce, 1);
-	died(n, nonce, 1);
-	removed(n);
-	must_state(USER_SESSION, "web", "failed");
-	/* Another operation's of that number, and a number of nobody. */
-	died(n, "ffffffffffffffffffffffffffffffff", 1);
-	died(99, nonce, 1);
-	ring_quiet(&ring.broker);
-	ring_quiet(&ring.parent);
-	ring_stop();
-}
-
-ATF_TC(late);
-ATF_TC_HEAD(late, tc)
-{
-	atf_tc_set_md_var(tc, "descr", "(c19) a container that appears after "
-	    "its sandbox has failed, or was deleted, is removed");
-}
-ATF_TC_BODY(late, tc)
-{
-	struct got	 g;
-	char		 nonce[33];
-	uint64_t	 n;
-	uint32_t	 req;
-
-	up();
-	n = begun("web", nonce, sizeof(nonce));
-	/* One that is stopped has its container. */
-	died(n, nonce, 0);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-	died(n, nonce, 0);
-	ring_quiet(&ring.broker);
-	died(n, nonce, 1);
-	removed(n);
-	died(n, nonce, 0);
-	stray_removed();
-	died(n, "ffffffffffffffffffffffffffffffff", 0);
-	stray_removed();
-	died(99, nonce, 0);
-	stray_removed();
-	req = ring_ref(USER_SESSION, PROTO_DELETE, "web", 1);
-	ring_answered(req, PROTO_ACCEPTED);
-	removed(n);
-	ring_answer(req, PROTO_SANDBOX, &g);
-	ATF_REQUIRE_STREQ(g.m.sandbox.state, "deleted");
-	ring_done(&g);
-	ring_answered(req, PROTO_END);
-	died(n, nonce, 0);
-	stray_removed();
-	ring_quiet(&ring.broker);
 	ring_stop();
 }
 
@@ -916,7 +630,7 @@ ATF_TC_BODY(restart, tc)
 	ring_get(&ring.runner, MSG_LISTEN, &g);
 	ATF_REQUIRE_EQ(g.m.listen.n, n2);
 	ring_done(&g);
-	must_state(USER_SESSION, "three", "pending");
+	ring_state(USER_SESSION, "three", "pending");
 
 	/* What the Engine has: a container of nobody's. */
 	memset(&eng, 0, sizeof(eng));
@@ -943,8 +657,8 @@ ATF_TC_BODY(restart, tc)
 	ATF_REQUIRE(op != 0);
 	ring_skip(&ring.broker, MSG_BOX_REMOVE);
 	ring_skip(&ring.broker, MSG_BOX_REMOVE);
-	must_state(USER_SESSION, "one", "failed");
-	must_state(USER_SESSION, "two", "failed");
+	ring_state(USER_SESSION, "one", "failed");
+	ring_state(USER_SESSION, "two", "failed");
 	ring_stop();
 }
 
@@ -1053,7 +767,7 @@ ATF_TC_BODY(collect, tc)
 	ring_answered(del, PROTO_ACCEPTED);
 	ring_answered(del, PROTO_END);
 	event_must(req, 4);
-	removed(n);
+	ring_removed(n);
 	event_must(req, 5);
 	ring_answer(req, PROTO_EVENT, &g);
 	ATF_REQUIRE_STREQ(g.m.event.type, "sandbox.collected");
@@ -1133,12 +847,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, client_lost);
 	ATF_TP_ADD_TC(tp, stop_resume);
 	ATF_TP_ADD_TC(tp, delete_in_create);
-	ATF_TP_ADD_TC(tp, wrong_guest);
-	ATF_TP_ADD_TC(tp, guest_broke);
 	ATF_TP_ADD_TC(tp, deadline);
-	ATF_TP_ADD_TC(tp, events);
-	ATF_TP_ADD_TC(tp, late);
-	ATF_TP_ADD_TC(tp, slots);
 	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, subscribe);
 	ATF_TP_ADD_TC(tp, collect);
