@@ -158,8 +158,8 @@ static const struct {
 	    INV, "env", "contains a NUL"),
 	R("NUL in folder", CREATE, "\x81\xa7workdir\xa3/\0b", INV, "workdir",
 	    "contains a NUL"),
-	R("(b39) NUL in command", EXEC, "\x82\xa7sandbox\xa1" "a\xa4" "argv\x92\xa2ls"
-	    "\xa3" "a\0b", INV, "argv", "contains a NUL"),
+	R("(b39) NUL in command", EXEC, "\x82\xa7sandbox\xa1" "a\xa4"
+	    "argv\x92\xa2ls\xa3" "a\0b", INV, "argv", "contains a NUL"),
 	R("NUL in name", SHOW, "\x81\xa2id\xa3" "a\0b", INV, "id",
 	    "contains a NUL"),
 	/* Odd characters. */
