@@ -146,6 +146,7 @@ struct sandbox {
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
 	int			 collecting;
+	uint64_t		 deleted;	/* by us, on retain's clock */
 };
 RB_HEAD(sbx_by_n, sandbox);
 RB_HEAD(sbx_by_id, sandbox);

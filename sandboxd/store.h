@@ -303,7 +303,7 @@ u_int		 events_subs(void);	/* how many there are */
 
 /* store_retain.c */
 void		 retain_schedule(void);
-void		 retain_deleted(void);
+void		 retain_deleted(struct sandbox *);
 void		 retain_free(void);
 
 #endif

@@ -178,7 +178,7 @@ done_change(void *arg, int result)
 			st.model.count--;
 			quota_disown(sb);
 			model_drop_conf(sb);
-			retain_deleted();
+			retain_deleted(sb);
 		}
 		sb->op.code = c->code;
 		strlcpy(sb->op.cause, c->cause, sizeof(sb->op.cause));

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fault.h"
 #include "log.h"
 #include "store.h"
 
 #define RETAIN_WAIT_MAX	3600000	/* ms between two looks, at most */
+#define RETAIN_GRACE	3600000000000ULL /* ns after a start without an end */
 
 struct retain {
 	struct sandbox	*sb;
@@ -30,10 +32,43 @@ static TAILQ_HEAD(, sandbox)	 retain_gone =
 
 static void	retain_look(int, short, void *);
 
+/* Wall time as it was when we started, and what has passed since. */
+static uint64_t
+retain_now(uint64_t *start)
+{
+	static uint64_t	 wall, up;
+	struct timespec	 ts;
+	uint64_t	 now;
+
+	if (clock_gettime(CLOCK_BOOTTIME, &ts) == -1)
+		fatal("clock_gettime");
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	if (wall == 0) {
+		wall = store_now();
+		up = now;
+	}
+	if (start != NULL)
+		*start = wall;
+	return (wall + (now - up));
+}
+
+/*
+ * The clock may be set at any time.  What was deleted before we started is
+ * kept for a while after that, in which a clock that is wrong can be put
+ * right, and never for longer than if it had been deleted just then.
+ */
 static uint64_t
 retain_due(const struct sandbox *sb)
 {
-	return (sb->r.changed + st.conf.retain_history * 1000000);
+	uint64_t	 start, keep, grace, since = sb->deleted;
+
+	keep = st.conf.retain_history * 1000000;
+	if (since != 0)
+		return (since + keep);
+	(void)retain_now(&start);
+	since = sb->r.changed < start ? sb->r.changed : start;
+	grace = keep < RETAIN_GRACE ? keep : RETAIN_GRACE;
+	return (since + keep > start + grace ? since + keep : start + grace);
 }
 
 /* Looks again when the next history has been kept long enough. */
@@ -41,7 +76,7 @@ void
 retain_schedule(void)
 {
 	struct sandbox	*sb;
-	uint64_t	 now = store_now(), ms = RETAIN_WAIT_MAX, due;
+	uint64_t	 now = retain_now(NULL), ms = RETAIN_WAIT_MAX, due;
 
 	if (retain_busy)
 		return;
@@ -59,10 +94,11 @@ retain_schedule(void)
 
 /* One more was deleted: not before what the timer is set to already. */
 void
-retain_deleted(void)
+retain_deleted(struct sandbox *sb)
 {
 	uint64_t	 ms = st.conf.retain_history;
 
+	sb->deleted = retain_now(NULL);
 	if (retain_busy || ms >= RETAIN_WAIT_MAX ||
 	    (event_initialized(&retain_timer) &&
 	    evtimer_pending(&retain_timer, NULL) && ms > 1000))
@@ -192,7 +228,7 @@ retain_look(int fd, short event, void *arg)
 {
 	struct sandbox	*sb;
 	struct retain	*q;
-	uint64_t	 now = store_now();
+	uint64_t	 now = retain_now(NULL);
 
 	(void)fd;
 	(void)event;

@@ -1,0 +1,78 @@
+# The wall clock is set, in all processes, while the daemon works.
+#
+#	to			what must come of it
+#	---------------------	---------------------------------------------
+#	a year ahead		no history is collected, no command ends, time
+#	a year back		limits are as long as before, sequences have
+#	an hour to and fro,	no gap; times in events may jump
+#	every second
+#	a year ahead, and	the same
+#	another start
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+. "$(atf_get_srcdir)/shim.subr"
+
+YEAR=31536000
+
+clock_check()
+{
+	atf_check -o inline:"hi\n" "$CTL" exec "$BOX" echo hi
+	atf_check -o ignore timeout 120 "$CTL" create -i "box-$1"
+	# A limit that is over at once, or never, would be another end.
+	s=0
+	timeout 120 "$CTL" exec -t 1 "box-$1" sleep 100000 >out 2>&1 || s=$?
+	atf_check_equal 124 $s
+	atf_check -o ignore timeout 120 "$CTL" delete "box-$1"
+	atf_check -o match:"^early .*deleted" "$CTL" list -a
+	atf_check -o match:"^box-$1 .*deleted" "$CTL" list -a
+	atf_check -o match:"$(cat exec) .*running" "$CTL" ps "$BOX"
+	"$CTL" events >events || atf_fail "no events"
+	awk '$1 != NR { exit 1 }' events || atf_fail "a gap: $(cat events)"
+	! grep -q sandbox.collected events || atf_fail "collected"
+	atf_check -o match:"^events" "$CTL" log verify
+}
+
+atf_test_case set cleanup
+set_head()
+{
+	atf_set descr '(c42) the clock is set while the daemon works'
+	atf_set timeout 600
+}
+set_body()
+{
+	shim_use
+	world "retain { history 30d }"
+	box
+	atf_check -o ignore "$CTL" create -i early
+	atf_check -o ignore "$CTL" delete early
+	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
+	    'until [ -e go ]; do usleep 100000; done; echo done; exit 5'
+	shim all clock $YEAR 0
+	clock_check ahead
+	shim all clock -$YEAR 0
+	clock_check back
+	shim all clock 0 3600
+	clock_check swing
+	shim all clock $YEAR 0
+	daemon_kill
+	daemon_start
+	await '"$CTL" exec "$BOX" true 2>/dev/null'
+	clock_check start
+	shim all clock 0 0
+	touch "$STATE/work/1/go"
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	atf_check -o inline:"done\n" "$CTL" logs "$(cat exec)"
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+set_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case set
+}
