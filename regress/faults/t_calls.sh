@@ -1,9 +1,14 @@
-# System calls that are interrupted, and do less than they were asked to.
+# System calls that are interrupted, do less than they were asked to, or find
+# the table of files full.
 #
 #	of whom			what must come of it
 #	---------------------	---------------------------------------------
 #	each child, the parent	nothing: what is written and read is the
 #	and sandboxctl		same, byte for byte, and nobody is replaced
+#
+#	each child, the parent	ENFILE, or a message that lost its
+#	and sandboxctl		descriptor: the request is refused or the
+#				process replaced; then all is served again
 #
 # Each call that may be interrupted is, again and again, as long as a sandbox
 # is made, used and removed: every third time it is made, in turn with EINTR
@@ -90,7 +95,87 @@ storm_cleanup()
 	daemon_cleanup
 }
 
+# full ctl: work whose outcome is not looked at, but for a hang
+full_work()
+{
+	for c in "exec box head -c 100000 /dev/zero" "exec -d box true" \
+	    "events box" "create -I no-such-image"; do
+		s=0
+		# shellcheck disable=SC2086
+		timeout 60 "$1" $c </dev/null >out 2>err || s=$?
+		[ $s -ne 124 ] || atf_fail "$2: it hangs: $c"
+		[ $s -eq 0 ] || [ -s err ] || atf_fail "$2: $c: $s"
+	done
+}
+
+# what role calls: each of the calls fails, every time
+FULL="ENFILE parent accept open
+ENFILE runner accept open pipe socket
+ENFILE broker socket
+ENFILE store open
+ENFILE sandboxctl socket
+nofd frontend recvmsg
+nofd runner recvmsg
+nofd sandboxctl recvmsg"
+
+atf_test_case full cleanup
+full_head()
+{
+	atf_set descr '(c39) ENFILE, and descriptors that get lost'
+	atf_set timeout 900
+}
+full_body()
+{
+	shim_use
+	world "restart 1000 per 1s"
+	atf_check -o ignore "$CTL" create -i box
+	atf_check -o save:exec "$CTL" exec -d box sh -c \
+	    'until [ -e go ]; do usleep 100000; done; exit 5'
+	echo "$FULL" >table
+	while read -r what role calls; do
+		for c in $calls; do
+			case $what in
+			nofd)	shim $role $c nofd 0 1 2 ;;
+			*)	shim $role $c error $what 1 1 ;;
+			esac
+		done
+		# Those that wait for the table to have room are not failed.
+		if [ $role != parent ]; then
+			ctl=$CTL
+			[ $role != sandboxctl ] || ctl=$SHIMCTL
+			full_work "$ctl" "$what $role"
+		else
+			timeout 60 "$CTL" list >out 2>err </dev/null &
+			waiting=$!
+			await 'hit parent accept'
+		fi
+		for c in $calls; do
+			! hit $role $c || echo "$what $role $c" >>hits
+		done
+		shim all off
+		if [ $role = parent ]; then
+			wait $waiting || atf_fail "it was forgotten"
+		fi
+		await 'timeout 20 "$CTL" exec box true 2>/dev/null </dev/null'
+	done <table
+	grep -q "ENFILE runner" hits && grep -q "ENFILE sandboxctl" hits &&
+	    grep -q "nofd frontend" hits && grep -q "nofd sandboxctl" hits ||
+	    atf_fail "only hit: $(cat hits)"
+	touch "$STATE/work/1/go"
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	await '! "$CTL" list -a | grep -q pending'
+	atf_check -o ignore "$CTL" delete box
+	nothing_left
+	atf_check -o match:"^events" "$CTL" log verify
+	daemon_stop
+}
+full_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case full
 	atf_add_test_case storm
 }
