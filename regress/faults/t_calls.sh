@@ -6,6 +6,7 @@
 #	each child, the parent	nothing: what is written and read is the
 #	and sandboxctl		same, byte for byte, and nobody is replaced
 #
+#	the guest		the same
 #	each child, the parent	ENFILE, or a message that lost its
 #	and sandboxctl		descriptor: the request is refused or the
 #				process replaced; then all is served again
@@ -95,6 +96,30 @@ storm_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case guest cleanup
+guest_head()
+{
+	atf_set descr '(c40) calls of the guest are interrupted and cut short'
+	atf_set timeout 900
+}
+guest_body()
+{
+	BIN=$SBX_FAULTBIN
+	head -c "$(figure 2000000 20000000)" /dev/urandom >input
+	for every in $(figure 3 "2 3 5 7 11"); do
+		DAEMON_ENV="SANDBOXD_GUEST_FAULT=guest.io:$every"
+		daemon_use "every.$every"
+		world
+		storm_flow "$CTL"
+		nothing_left
+		daemon_stop
+	done
+}
+guest_cleanup()
+{
+	daemon_cleanup
+}
+
 # full ctl: work whose outcome is not looked at, but for a hang
 full_work()
 {
@@ -177,5 +202,6 @@ full_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case full
+	atf_add_test_case guest
 	atf_add_test_case storm
 }
