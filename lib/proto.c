@@ -92,6 +92,7 @@ static const struct msg_field f_events[] = {
 	MSG_F(proto_events, from, M_UINT, 0, M_OPT),
 	MSG_F(proto_events, follow, M_UINT, 1, M_OPT),
 	MSG_F(proto_events, credit, M_UINT, 0, M_OPT),
+	MSG_F(proto_events, type, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_credit[] = {

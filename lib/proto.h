@@ -163,6 +163,7 @@ struct proto_events {
 	uint64_t	 from;		/* first sequence wanted (host's for "") */
 	uint32_t	 follow;
 	uint32_t	 credit;	/* events that may be sent; 0: a default */
+	char		 type[32];	/* "": all; of these alone, or "audit" */
 };
 
 struct proto_credit {

@@ -36,6 +36,10 @@ cmd_events(struct ctl *ctl)
 		req.sandbox = ctl->argc == 1 ? ctl->argv[0] : (char *)"";
 		req.from = ctl->from;
 		req.follow = ctl->follow;
+		if (ctl->type != NULL && strlcpy(req.type, ctl->type,
+		    sizeof(req.type)) >= sizeof(req.type))
+			return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT,
+			    "type", "invalid type: no such events"));
 		if (sandbox_events(ctl->conn, &req, events_print, ctl) == 0)
 			return (0);
 		if (ferror(stdout))

@@ -35,7 +35,7 @@ static const struct option_def	 opts_delete[] = {
 	{ 'l', "name=value" }, { 0, NULL }
 };
 static const struct option_def	 opts_events[] = {
-	{ 'f', NULL }, { 'n', "sequence" }, { 0, NULL }
+	{ 'f', NULL }, { 'n', "sequence" }, { 't', "type" }, { 0, NULL }
 };
 static const struct option_def	 opts_exec[] = {
 	{ 'd', NULL }, { 'e', "name=value" }, { 't', "seconds" },
@@ -57,7 +57,7 @@ static const struct option_def	 opts_ps[] = {
 const struct command commands[] = {
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_delete, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
-	{ "events", opts_events, "[id]", 0, 1, 0, cmd_events },
+	{ "events", opts_events, "[id]", 0, 1, CMD_TYPE, cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
 	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
@@ -340,6 +340,8 @@ option_must(const struct ctl *ctl, int ch)
 
 	if (ch == 'l' && ctl->cmd->flags & CMD_KEYS)
 		return ("name or name=value");
+	if (ch == 't' && ctl->cmd->flags & CMD_TYPE)
+		return ("a type of events, or audit");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		if (t[i].letter == ch)
 			return (t[i].must);
@@ -392,6 +394,8 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	case 's':
 		return ((ctl->signo = parse_signal(arg)) == 0 ? -1 : 0);
 	case 't':
+		if (ctl->cmd->flags & CMD_TYPE)
+			return (parse_string(arg, &ctl->type));
 		return (parse_milli(arg, &ctl->timeout));
 	case 'u':
 		return (parse_string(arg, &ctl->user));

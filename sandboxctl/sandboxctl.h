@@ -34,6 +34,7 @@ struct option_def {
 #define CMD_STATUS	0x1	/* exit statuses are those of exec */
 #define CMD_LOCAL	0x2	/* connects by itself */
 #define CMD_KEYS	0x4	/* -l may name a key alone */
+#define CMD_TYPE	0x8	/* -t is a type, not a time */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -68,6 +69,7 @@ struct ctl {
 	int			 signo;		/* -s; 0: cancel */
 	const char		*state;		/* -S */
 	uint64_t		 timeout;	/* -t; ms */
+	const char		*type;		/* -t of events */
 	const char		*user;		/* -u */
 	const char		*dir;		/* -w */
 

@@ -43,6 +43,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_EXEC_SIGNAL] = "exec.signal",
 	[EV_SBX_COLLECTED] = "sandbox.collected",
 	[EV_LOG_ANCHOR] = "log.anchor",
+	[EV_AUDIT_REFUSED] = "audit.refused",
 };
 
 struct detail_map {
@@ -321,6 +322,7 @@ store_exit(void)
 	static enum event_type	 type = EV_DAEMON_STOPPED;
 
 	if (st.going) {
+		audit_end();
 		batch_following(&st.batch, body_host, NULL, &type);
 		while (batch_run(&st.batch) > 0)
 			continue;

@@ -6,6 +6,7 @@
  *	store_frontend.c	clients' requests about sandboxes
  *	store_rights.c		who may do what
  *	store_quota.c		and how much
+ *	store_audit.c		what was decided, as events
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
  *	store_change.c		changes of a sandbox's state, as events
@@ -66,6 +67,7 @@ enum event_type {
 	EV_EXEC_SIGNAL,
 	EV_SBX_COLLECTED,
 	EV_LOG_ANCHOR,
+	EV_AUDIT_REFUSED,
 	EV_MAX
 };
 
@@ -215,6 +217,8 @@ struct sandbox	*request_sandbox(const struct asker *, const char *,
 int		 rights_set(struct rights *, struct bound *,
 		    const struct msg_session *);
 int		 rights_visible(const struct asker *, uint32_t);
+void		 rights_by(struct asker *, const struct session *,
+		    enum right);
 int		 rights_check(struct asker *, enum right,
 		    const struct sandbox *);
 int		 rights_recv_rules(struct chan *, struct frame *, void *);
@@ -232,6 +236,13 @@ int		 quota_exec(const struct asker *, const struct sandbox *,
 		    char *, size_t);
 int		 quota_subscribe(const struct asker *, char *, size_t);
 int		 quota_rate(const struct asker *, enum limit, char *, size_t);
+
+/* store_audit.c */
+void		 audit_refused(uint32_t, const char *, const char *,
+		    enum code, const char *, uint64_t);
+void		 audit_end(void);
+int		 audit_is_type(const char *);
+int		 audit_has_type(const char *, const struct record *);
 
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,
@@ -265,10 +276,10 @@ int		 exec_recv_wait(struct chan *, struct frame *, void *);
 int		 exec_recv_kill(struct chan *, struct frame *, void *);
 int		 exec_end_all(struct batch *, struct sandbox *,
 		    enum exec_state, const char *);
-void		 exec_order_cancel(struct exec *, uint32_t, uint32_t,
-		    const char *);
-void		 exec_order_signal(struct sandbox *, uint64_t, uint32_t,
-		    uint32_t, uint32_t, const char *);
+void		 exec_order_cancel(struct exec *, const struct asker *,
+		    uint32_t, const char *);
+void		 exec_order_signal(struct sandbox *, uint64_t,
+		    const struct asker *, uint32_t, uint32_t, const char *);
 void		 exec_read(const struct asker *, uint32_t, struct sandbox *,
 		    const struct exec_row *, const struct proto_attach *);
 void		 exec_client_gone(struct exec *);

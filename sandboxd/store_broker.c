@@ -110,6 +110,8 @@ body_imported(struct batch *b, void *arg)
 
 	detail_str(&d, "image", q->m.name);
 	detail_str(&d, "id", q->m.id);
+	if (q->a.by[0] != '\0')
+		detail_str(&d, "rule", q->a.by);
 	return (store_event(b, NULL, EV_IMAGE_IMPORTED, q->a.uid, 0, &d));
 }
 
@@ -137,8 +139,10 @@ broker_recv_imported(struct chan *ch, struct frame *f, void *msg)
 		fatal("%s", __func__);
 	q->a.session = f->session;
 	q->a.req = f->req;
-	if ((s = session_find(f->session)) != NULL)
+	if ((s = session_find(f->session)) != NULL) {
 		q->a.uid = s->uid;
+		rights_by(&q->a, s, RIGHT_IMAGES);
+	}
 	memcpy(&q->m, msg, sizeof(q->m));
 	batch_gating(&st.batch, body_imported, done_imported, q);
 	return (0);

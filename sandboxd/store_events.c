@@ -38,6 +38,7 @@ struct sub {
 	struct sandbox		*sb;		/* NULL: all that it may see */
 	uint64_t		 next;		/* its sequence, or the host's */
 	uint64_t		 credit;
+	char			 type[32];	/* "": all */
 	int			 every;		/* sees what is others' too */
 	int			 follow;
 	int			 full;		/* a slice is used up */
@@ -247,6 +248,10 @@ sub_one(void *arg, const struct record *r)
 		s->next = r->seq + 1;
 		return (0);
 	}
+	if (s->type[0] != '\0' && !audit_has_type(s->type, r)) {
+		s->next = (s->sb != NULL ? r->sseq : r->seq) + 1;
+		return (0);
+	}
 	if (s->credit == 0) {
 		sub_block(s);
 		return (1);
@@ -340,6 +345,8 @@ events_tell(int of, uint64_t which, const struct record *r,
 	if (buf->size == 0)
 		event_encode(buf, r);
 	TAILQ_FOREACH_SAFE(s, &au->subs, live_entry, next) {
+		if (s->type[0] != '\0' && !audit_has_type(s->type, r))
+			continue;
 		if (s->credit > 0) {
 			sub_send(s, r, buf);
 			continue;
@@ -421,7 +428,14 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		    (unsigned long long)last);
 		return (0);
 	}
+	if (m->type[0] != '\0' && !audit_is_type(m->type)) {
+		answer_error(&a, CODE_INVALID_ARGUMENT, "type", "invalid type: "
+		    "%s: no such events", m->type);
+		return (0);
+	}
 	if (quota_subscribe(&a, text, sizeof(text)) == -1) {
+		audit_refused(a.uid, "events", "", CODE_LIMIT_EXCEEDED, text,
+		    0);
 		answer_error(&a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (0);
 	}
@@ -434,6 +448,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	/* Without a sandbox it is about the own ones, or everything. */
 	s->every = (a.others & 1U << RIGHT_EVENTS) != 0;
 	s->follow = m->follow;
+	strlcpy(s->type, m->type, sizeof(s->type));
 	TAILQ_INSERT_TAIL(&subs, s, all);
 	TAILQ_INSERT_TAIL(&se->subs, s, entry);
 	nsubs++;

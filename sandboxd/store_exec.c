@@ -137,6 +137,7 @@ body_exec(struct batch *b, void *arg)
 	q->ex = ex;
 	shown_command(&d, &q->m.argv);
 	shown_env(&d, &q->m.env);
+	detail_str(&d, "rule", q->a.by);
 	if (store_event(b, sb, EV_EXEC_CREATE, q->a.uid, ex->r.k,
 	    &d) != BATCH_OK || model_put_exec(b, &ex->r) != BATCH_OK ||
 	    model_put_start(b, ex) != BATCH_OK)
@@ -269,9 +270,11 @@ done_exec(void *arg, int result)
 	if (result == BATCH_REFUSED && q->code == CODE_WRONG_STATE)
 		answer_error(&q->a, q->code, NULL, "%s is %s", q->sb->r.id,
 		    lifecycle_name(q->sb->r.state));
-	else if (result == BATCH_REFUSED)
+	else if (result == BATCH_REFUSED) {
+		audit_refused(q->a.uid, "exec", q->sb->r.id, q->code, q->text,
+		    0);
 		answer_error(&q->a, q->code, NULL, "%s", q->text);
-	else if (result != BATCH_OK)
+	} else if (result != BATCH_OK)
 		answer_failed(&q->a, result);
 	else if (lifecycle_exec_ended(ex->r.state)) {
 		/* The sandbox went in the same batch. */
@@ -569,6 +572,7 @@ struct exec_signal {
 	uint32_t	 actor;
 	uint32_t	 signo;
 	const char	*why;
+	char		 by[PLACE_MAX + 1];
 };
 
 static int
@@ -581,6 +585,8 @@ body_signal(struct batch *b, void *arg)
 		detail_num(&d, "signal", q->signo);
 	else
 		detail_str(&d, "cancel", q->why);
+	if (q->by[0] != '\0')
+		detail_str(&d, "rule", q->by);
 	return (store_event(b, q->sb, EV_EXEC_SIGNAL, q->actor, q->k, &d));
 }
 
@@ -591,12 +597,30 @@ done_signal(void *arg, int result)
 	free(arg);
 }
 
+/* The event of it; a is NULL when nobody has asked. */
+static void
+exec_event_signal(struct sandbox *sb, uint64_t k, const struct asker *a,
+    uint32_t signo, const char *why)
+{
+	struct exec_signal	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->k = k;
+	q->actor = a == NULL ? ACTOR_DAEMON : a->uid;
+	if (a != NULL)
+		strlcpy(q->by, a->by, sizeof(q->by));
+	q->signo = signo;
+	q->why = why;
+	batch_following(&st.batch, body_signal, done_signal, q);
+}
+
 void
-exec_order_signal(struct sandbox *sb, uint64_t k, uint32_t actor,
+exec_order_signal(struct sandbox *sb, uint64_t k, const struct asker *a,
     uint32_t signo, uint32_t grace, const char *why)
 {
 	struct msg_exec_ref	 m;
-	struct exec_signal	*q;
 
 	memset(&m, 0, sizeof(m));
 	m.n = sb->r.n;
@@ -606,28 +630,23 @@ exec_order_signal(struct sandbox *sb, uint64_t k, uint32_t actor,
 	m.grace = grace;
 	pipe_send(&st.runner, signo == 0 ? MSG_CANCEL : MSG_SIGNAL, 0, 0, 0,
 	    -1, &m);
-	if ((q = calloc(1, sizeof(*q))) == NULL)
-		fatal("%s", __func__);
-	q->sb = sb;
-	q->k = k;
-	q->actor = actor;
-	q->signo = signo;
-	q->why = why;
-	batch_following(&st.batch, body_signal, done_signal, q);
+	exec_event_signal(sb, k, a, signo, why);
 }
 
 void
-exec_order_cancel(struct exec *ex, uint32_t actor, uint32_t grace,
+exec_order_cancel(struct exec *ex, const struct asker *a, uint32_t grace,
     const char *why)
 {
 	struct exec_row	 v;
 
 	if (!ex->queued) {
-		exec_order_signal(ex->sb, ex->r.k, actor, 0,
+		exec_order_signal(ex->sb, ex->r.k, a, 0,
 		    grace != 0 ? grace : ex->r.grace, why);
 		return;
 	}
 	/* The runner has not heard of it, so nobody else will end it. */
+	if (a != NULL)
+		exec_event_signal(ex->sb, ex->r.k, a, 0, why);
 	exec_dequeue(ex);
 	ex->never = 1;
 	memset(&v, 0, sizeof(v));
@@ -646,7 +665,7 @@ exec_lost_timer(int fd, short event, void *arg)
 	(void)fd;
 	(void)event;
 	if (!ex->ending)
-		exec_order_cancel(ex, ACTOR_DAEMON, 0, "its client has gone");
+		exec_order_cancel(ex, NULL, 0, "its client has gone");
 }
 
 /* It was started attached and its client has not come back in time. */

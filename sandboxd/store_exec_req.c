@@ -207,9 +207,9 @@ exec_recv_kill(struct chan *ch, struct frame *f, void *msg)
 		return (0);
 	}
 	if (ex != NULL && (m->signo == 0 || ex->queued))
-		exec_order_cancel(ex, a.uid, m->grace, "as asked");
+		exec_order_cancel(ex, &a, m->grace, "as asked");
 	else
-		exec_order_signal(sb, r.k, a.uid, m->signo,
+		exec_order_signal(sb, r.k, &a, m->signo,
 		    m->grace != 0 ? m->grace : r.grace, "as asked");
 	answer_end(&a);
 	exec_row_clear(&r);

@@ -62,6 +62,8 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 	}
 	if (!request_always(f->type) && quota_rate(a, LIMIT_REQUESTS, text,
 	    sizeof(text)) == -1) {
+		audit_refused(a->uid, "request", "", CODE_LIMIT_EXCEEDED,
+		    text, 0);
 		answer_error(a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (-1);
 	}
@@ -100,6 +102,10 @@ request_sandbox(const struct asker *a, const char *name, uint64_t *k)
 		return (NULL);
 	}
 	if (sb == NULL) {
+		/* What is meant is another's, whether it is there or not. */
+		if (ref.owner != -1 && !rights_visible(a, ref.owner))
+			audit_refused(a->uid, "see", name, CODE_NOT_FOUND,
+			    "no right on the sandboxes of others", 0);
 		answer_error(a, CODE_NOT_FOUND, NULL, "%s: no such %s", name,
 		    k == NULL ? "sandbox" : "exec");
 		return (NULL);
@@ -471,6 +477,7 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 	detail_num(&d, "mcpus", q->conf.mcpus);
 	detail_num(&d, "pids", q->conf.pids);
 	detail_num(&d, "user", sb->r.uid);
+	detail_str(&d, "rule", q->a.by);
 	/* Names of variables, never values; and the first labels. */
 	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
 	for (i = 0; i < n; i++) {
@@ -553,6 +560,16 @@ accepted(const struct asker *a, uint32_t type, struct sandbox *sb,
 		answer_end(a);
 }
 
+/* By the policy or a limit it is a decision, else a mistake. */
+static void
+create_refused(const struct create *q)
+{
+	if (q->code == CODE_POLICY_DENIED || q->code == CODE_LIMIT_EXCEEDED)
+		audit_refused(q->a.uid, "create", q->conf.id, q->code,
+		    q->text, 0);
+	answer_error(&q->a, q->code, q->field, "%s", q->text);
+}
+
 static void
 done_create(void *arg, int result)
 {
@@ -568,7 +585,7 @@ done_create(void *arg, int result)
 		} else
 			accepted(&q->a, PROTO_CREATE, sb, q->conf.wait);
 	} else if (result == BATCH_REFUSED)
-		answer_error(&q->a, q->code, q->field, "%s", q->text);
+		create_refused(q);
 	else if (result != BATCH_OK)
 		answer_failed(&q->a, result);
 	else {
@@ -602,7 +619,7 @@ frontend_recv_create(struct chan *ch, struct frame *f, void *msg)
 		batch_gating(&st.batch, body_create, done_create, q);
 		return (0);
 	}
-	answer_error(&a, q->code, q->field, "%s", q->text);
+	create_refused(q);
 	msg_clear(&q->conf, proto_def(PROTO_CREATE));
 	free(q);
 	return (0);
@@ -709,6 +726,7 @@ body_order(struct batch *b, void *arg)
 	struct sandbox	*sb = q->sb;
 	enum sbx_state	 next = lifecycle_next(sb->r.state, q->verb);
 	enum event_type	 type;
+	struct kvv	 d = { 0 };
 
 	q->joined = 0;
 	q->text[0] = '\0';
@@ -730,7 +748,8 @@ body_order(struct batch *b, void *arg)
 	sb->r.dirty = 1;
 	type = q->verb == VERB_STOP ? EV_SBX_STOP :
 	    q->verb == VERB_RESUME ? EV_SBX_RESUME : EV_SBX_DELETE;
-	if (store_event(b, sb, type, q->a.uid, 0, NULL) != BATCH_OK)
+	detail_str(&d, "rule", q->a.by);
+	if (store_event(b, sb, type, q->a.uid, 0, &d) != BATCH_OK)
 		return (BATCH_FAIL);
 	return (model_put(b, sb));
 }
@@ -762,9 +781,11 @@ done_order(void *arg, int result)
 
 	if (result == BATCH_REFUSED && q->joined)
 		order_joined(q);
-	else if (result == BATCH_REFUSED && q->text[0] != '\0')
+	else if (result == BATCH_REFUSED && q->text[0] != '\0') {
+		audit_refused(q->a.uid, lifecycle_verb(q->verb), sb->r.id,
+		    CODE_LIMIT_EXCEEDED, q->text, 0);
 		answer_error(&q->a, CODE_LIMIT_EXCEEDED, NULL, "%s", q->text);
-	else if (result == BATCH_REFUSED)
+	} else if (result == BATCH_REFUSED)
 		answer_error(&q->a, CODE_WRONG_STATE, NULL,
 		    "%s: cannot %s while it is %s", sb->r.id,
 		    lifecycle_verb(q->verb), lifecycle_name(sb->r.state));

@@ -247,9 +247,11 @@ parent_recv_work_done(struct chan *ch, struct frame *f, void *msg)
 static int
 body_reloaded(struct batch *b, void *arg)
 {
-	uint32_t	*uid = arg;
+	struct asker	*a = arg;
+	struct kvv	 d = { 0 };
 
-	return (store_event(b, NULL, EV_RELOADED, *uid, 0, NULL));
+	detail_str(&d, "rule", a->by);
+	return (store_event(b, NULL, EV_RELOADED, a->uid, 0, &d));
 }
 
 static void
@@ -265,7 +267,7 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 	struct msg_result	*m = msg;
 	struct session		*s;
 	struct asker		 a = { .session = f->session, .req = f->req };
-	uint32_t		*uid;
+	struct asker		*q;
 
 	(void)ch;
 	if ((s = session_find(f->session)) == NULL)
@@ -275,10 +277,12 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 		return (0);
 	}
 	answer_end(&a);
-	if ((uid = malloc(sizeof(*uid))) == NULL)
+	if ((q = malloc(sizeof(*q))) == NULL)
 		fatal("%s", __func__);
-	*uid = s->uid;
-	batch_following(&st.batch, body_reloaded, done_reloaded, uid);
+	*q = a;
+	q->uid = s->uid;
+	rights_by(q, s, RIGHT_ADMIN);
+	batch_following(&st.batch, body_reloaded, done_reloaded, q);
 	return (0);
 }
 

@@ -45,6 +45,14 @@ place(uint32_t n)
 	return (st.places[n - 1].place);
 }
 
+/* By which rule it has a right that is about no sandbox. */
+void
+rights_by(struct asker *a, const struct session *s, enum right r)
+{
+	strlcpy(a->by, right_by(place(s->rights.own_by[r]), s->uid),
+	    sizeof(a->by));
+}
+
 /*
  * On a sandbox that is visible; NULL: the right is not about one.  Returns
  * -1 if the request has been refused.  Who may has in a->by whose word it is.
@@ -55,15 +63,24 @@ rights_check(struct asker *a, enum right r, const struct sandbox *sb)
 	const struct session	*s;
 	int			 own = sb == NULL || sb->r.owner == a->uid;
 	uint32_t		 n = 0;
+	char			 on[SBX_ID_MAX + 16];
 
 	if ((s = session_find(a->session)) != NULL)
 		n = own ? s->rights.own_by[r] : s->rights.others_by[r];
 	strlcpy(a->by, right_by(place(n), a->uid), sizeof(a->by));
 	if ((own ? a->own : a->others) & 1U << r)
 		return (0);
+	if (n == 0)
+		strlcpy(a->by, "no rule allows it", sizeof(a->by));
+	if (own)
+		strlcpy(on, sb == NULL ? "" : sb->r.id, sizeof(on));
+	else
+		snprintf(on, sizeof(on), "%u/%s", sb->r.owner, sb->r.id);
+	audit_refused(a->uid, right_name(r), on, CODE_PERMISSION_DENIED,
+	    a->by, 0);
 	answer_error(a, CODE_PERMISSION_DENIED, NULL, "%s%s%s: not permitted "
 	    "(%s)", right_name(r), sb == NULL ? "" : " ",
-	    sb == NULL ? "" : sb->r.id, n == 0 ? "no rule allows it" : a->by);
+	    sb == NULL ? "" : sb->r.id, a->by);
 	return (-1);
 }
 

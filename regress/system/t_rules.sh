@@ -212,8 +212,125 @@ limits_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case audit cleanup
+audit_head()
+{
+	atf_set descr 'each decision is an event, with its rule; no secret is'
+	atf_set timeout 300
+}
+audit_body()
+{
+	two_users
+	world "allow user $one
+		deny delete user $one
+		limits user $one { sandboxes 1 }
+		policy { image deny \"forbidden\" }"
+	may "$one" create -i web -e PASSWORD=hunter2
+	as_user "$one" "$CTL" exec -e TOKEN=hunter2 web sh -c 'cat >f' \
+	    >/dev/null <<-EOT || atf_fail "exec"
+		hunter2
+	EOT
+	may "$one" stop web
+	may "$one" resume web
+	may "$one" list
+	not "permission_denied" "$one" delete web
+	not "limit_exceeded" "$one" create
+	not "policy_denied" "$one" create -I forbidden
+	not "not_found" "$two" exec "$one/web" true
+	# One that is not there is no other sandbox of somebody else.
+	not "not_found" "$two" exec "$one/nosuch" true
+	not "not_found" "$two" show nosuch
+	atf_check "$CTL" reload
+	atf_check -o ignore "$CTL" delete "$one/web"
+	atf_check -o save:all "$CTL" events -t audit
+	cut -d' ' -f4,6,8- all | sed 's/ image=.* rule=/ rule=/
+	    s/ command=.* rule=/ rule=/' >some
+	r="audit.refused uid"
+	cat >want <<-EOT
+		web sandbox.create uid=$one rule=$CONF:5
+		web exec.create uid=$one rule=$CONF:5 exec=web.1
+		web sandbox.stop uid=$one rule=$CONF:5
+		web sandbox.resume uid=$one rule=$CONF:5
+		- $r=$one code=permission_denied what=delete on=web why=$CONF:6
+		- $r=$one code=limit_exceeded what=create \
+why="sandboxes: limit 1 for user $one, 1 in use"
+		- $r=$one code=policy_denied what=create \
+why="image forbidden is not allowed here"
+		- $r=$two code=not_found what=see on=$one/web \
+why="no right on the sandboxes of others"
+		- $r=$two code=not_found what=see on=$one/nosuch \
+why="no right on the sandboxes of others"
+		- daemon.reloaded uid=0 rule=root
+		web sandbox.delete uid=0 rule=root
+	EOT
+	grep -v image.imported some >said
+	# A following event may stand behind one that came later.
+	sort want >want.sorted
+	sort said >said.sorted
+	atf_check -o file:want.sorted cat said.sorted
+	# The user sees what was allowed him, in his sandboxes.
+	as_user "$one" "$CTL" events -t audit >out || atf_fail "events"
+	[ "$(wc -l <out)" = 5 ] || atf_fail "$(cat out)"
+	! grep audit.refused out || atf_fail "a refusal is shown"
+	as_user "$two" "$CTL" events -t audit >out || atf_fail "events"
+	atf_check cat out
+	# Nowhere a secret.
+	atf_check -o save:log "$CTL" -j events
+	! grep hunter2 log || atf_fail "a secret is in the log"
+	# Other types.
+	atf_check -o not-match:"sandbox[.]" -o match:"exec.ended" \
+	    "$CTL" events -t exec
+	atf_check -o not-match:"exec.created" -o match:"exec.ended" \
+	    "$CTL" events -t exec.ended "$one/web"
+	atf_check -s exit:64 -e match:"invalid type: exe: no such events" \
+	    "$CTL" events -t exe
+	daemon_stop
+}
+audit_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case refusals cleanup
+refusals_head()
+{
+	atf_set descr 'a stranger cannot fill the log by being refused'
+	atf_set timeout 300
+}
+refusals_body()
+{
+	two_users
+	daemon_start
+	for i in $(seq 25); do
+		not "admin: not permitted" "$one" reload
+	done
+	not "images: not permitted" "$two" image import x /dev/null
+	await '"$CTL" events -t audit | grep -q "uid=$two "'
+	"$CTL" events -t audit.refused >out
+	n=$(grep -c "uid=$one " out)
+	# Ten, and on a very slow machine one more for each minute.
+	[ "$n" -ge 10 ] && [ "$n" -le 20 ] || atf_fail "$n: $(cat out)"
+	daemon_stop
+	daemon_start
+	# None is lost: the others were counted.
+	"$CTL" events -t audit >out
+	sum=$(grep "uid=$one " out | sed -n 's/.* more=//p' |
+	    awk '{ n += $1 } END { print n + 0 }')
+	n=$(grep "uid=$one " out | grep -c what=admin)
+	[ $((sum + n)) = 25 ] || atf_fail "$sum and $n: $(cat out)"
+	[ "$sum" -gt 0 ] || atf_fail "all were written"
+	[ "$(grep -c "uid=$two " out)" = 1 ] || atf_fail "$(cat out)"
+	daemon_stop
+}
+refusals_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case audit
+	atf_add_test_case refusals
 	atf_add_test_case limits
 	atf_add_test_case rights
 	atf_add_test_case reload
