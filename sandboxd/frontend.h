@@ -120,8 +120,8 @@ void		 client_resume_uid(struct uid_stat *);
 void		 client_stop_all(void);
 void		 client_close_all(void);
 
-/* frontend_req.c: -1 if the client broke the protocol. */
-int		 request_recv(struct client *, struct imsg *);
+/* frontend_req.c: how the client broke the protocol, or NULL. */
+const char	*request_recv(struct client *, struct imsg *);
 int		 request_bounded(const struct client *);	/* no more */
 void		 request_free(struct client *, struct request *);
 /* Answers, from the store and the runner. */

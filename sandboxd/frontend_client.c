@@ -28,6 +28,7 @@
 static int	client_cmp(struct client *, struct client *);
 static int	uid_cmp(struct uid_stat *, struct uid_stat *);
 static void	client_close(struct client *, const char *);
+static void	client_wrong(struct client *, const char *);
 static void	client_on_write(int, short, void *);
 
 RB_HEAD(client_tree, client);
@@ -142,6 +143,22 @@ client_watch(struct client *c)
 		event_add(&c->tmo, &tv);
 }
 
+/* The length that a header has is what can be wrong with it. */
+static const char *
+client_length(const struct client *c)
+{
+	static char	 text[64];
+	struct imsg_hdr	 hdr;
+
+	memcpy(&hdr, c->ibuf.rdata + c->ibuf.rpos, sizeof(hdr));
+	hdr.len &= ~IMSG_FD_MARK;
+	if (hdr.len >= IMSG_HEADER_SIZE && hdr.len <= c->ibuf.maxsize)
+		return ("out of memory");
+	snprintf(text, sizeof(text), "message of %u bytes: must be %zu to %u",
+	    hdr.len, IMSG_HEADER_SIZE, c->ibuf.maxsize);
+	return (text);
+}
+
 /*
  * Whole messages out of what has been read, as far as the bounds allow.
  * -1 if the client was closed over it.
@@ -150,21 +167,22 @@ static int
 client_process(struct client *c)
 {
 	struct imsg	 imsg;
+	const char	*wrong;
 	int		 n;
 
 	while (!c->broken && !client_bounded(c)) {
 		if ((n = imsgbuf_get(&c->ibuf, &imsg)) == 0)
 			break;
 		if (n == -1) {
-			client_close(c, "malformed message");
+			client_wrong(c, client_length(c));
 			return (-1);
 		}
 		event_del(&c->tmo);
 		fault("frontend.request.before");
-		n = request_recv(c, &imsg);
+		wrong = request_recv(c, &imsg);
 		imsg_free(&imsg);
-		if (n == -1) {
-			client_close(c, "broke the protocol");
+		if (wrong != NULL) {
+			client_wrong(c, wrong);
 			return (-1);
 		}
 	}
@@ -189,8 +207,14 @@ client_read(struct client *c)
 		n = imsgbuf_read(&c->ibuf);
 		held = rights_end();
 		if (held || n != 1) {
-			client_close(c, held ? "attached what does not let "
-			    "go" : n == 0 ? "hung up" : "read failed");
+			if (held)
+				client_wrong(c, "attached what does not let "
+				    "go");
+			else if (n == 0 && c->ibuf.rlen > c->ibuf.rpos)
+				client_wrong(c, "truncated message");
+			else
+				client_close(c, n == 0 ? "hung up" :
+				    "read failed");
 			return;
 		}
 		if (client_process(c) == -1)
@@ -336,7 +360,7 @@ client_on_tmo(int fd, short event, void *arg)
 {
 	(void)fd;
 	(void)event;
-	client_close(arg, "incomplete message");
+	client_wrong(arg, "incomplete message");
 }
 
 static void
@@ -431,6 +455,17 @@ client_close(struct client *c, const char *why)
 	uid_put(us);
 	if (stopping && nclients == 0)
 		frontend_stopped();
+}
+
+/* Told so, as far as its socket takes it, and closed. */
+static void
+client_wrong(struct client *c, const char *why)
+{
+	if (!c->broken) {
+		client_error(c, 0, CODE_PROTOCOL, "", why);
+		(void)imsgbuf_write(&c->ibuf);
+	}
+	client_close(c, why);
 }
 
 /*

@@ -189,23 +189,23 @@ refuse_field(struct client *c, uint32_t id, const struct msg_def *def,
 }
 
 /* More credit for a subscription.  A late one for an ended one is normal. */
-static int
+static const char *
 request_credit(struct client *c, uint32_t id, const union request_any *any)
 {
 	struct request	*r;
 
 	if ((r = request_find(c, id)) == NULL)
-		return (0);
+		return (NULL);
 	if (r->type != PROTO_EVENTS)
-		return (-1);
+		return ("credit for what is no subscription");
 	/* Credit is for what was taken: more often it is a flood. */
 	if (++r->credits > r->events + CLIENT_CREDITS)
-		return (-1);
+		return ("credit without events");
 	pipe_send(&fe_store, PROTO_CREDIT, 0, c->session, id, -1, any);
-	return (0);
+	return (NULL);
 }
 
-static int
+static void
 request_begin(struct client *c, uint32_t type, uint32_t id,
     const union request_any *any)
 {
@@ -213,7 +213,7 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 
 	if ((r = calloc(1, sizeof(*r))) == NULL) {
 		client_error(c, id, CODE_UNAVAILABLE, "", "out of memory");
-		return (0);
+		return;
 	}
 	r->id = id;
 	r->type = type;
@@ -224,7 +224,7 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 		free(r);
 		client_error(c, id, CODE_LIMIT_EXCEEDED, "", "too many "
 		    "attached commands, subscriptions and waits at a time");
-		return (0);
+		return;
 	}
 	TAILQ_INSERT_TAIL(&c->reqs, r, entry);
 	request_count(c, r);
@@ -236,10 +236,32 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 	if (type == PROTO_WAIT || type == PROTO_EVENTS ||
 	    type == PROTO_LOG_VERIFY)
 		request_accepted(c, r);
-	return (0);
 }
 
-int
+/* What is wrong with a message that cannot be answered by its number. */
+static const char *
+request_wrong(struct client *c, uint32_t type, uint32_t id)
+{
+	static char	 text[64];
+
+	if (type >= PROTO_HELLO_OK || !types[type].known) {
+		snprintf(text, sizeof(text), "unknown request %u", type);
+		return (text);
+	}
+	if (id == 0)
+		return ("a request has the number 0");
+	if (c->hello == HELLO_NONE && type != PROTO_HELLO)
+		return ("the first request must be HELLO");
+	if (c->hello != HELLO_NONE && type == PROTO_HELLO)
+		return ("a second HELLO");
+	if (type != PROTO_CREDIT && request_find(c, id) != NULL) {
+		snprintf(text, sizeof(text), "request %u is under way", id);
+		return (text);
+	}
+	return (NULL);
+}
+
+const char *
 request_recv(struct client *c, struct imsg *imsg)
 {
 	static const uint8_t	 none[1] = { 0x80 };	/* empty map */
@@ -247,18 +269,15 @@ request_recv(struct client *c, struct imsg *imsg)
 	const struct msg_def	*def;
 	const char		*field, *why;
 	const uint8_t		*data = none;
+	const char		*wrong;
 	struct spec_error	 e;
 	uint32_t		 type, id;
 	size_t			 len;
-	int			 ret = 0;
 
 	type = imsg_get_type(imsg);
 	id = imsg_get_id(imsg);
-	/* No descriptor was received; one that was announced is a breach. */
-	if (id == 0 || type >= PROTO_HELLO_OK || !types[type].known ||
-	    (c->hello == HELLO_NONE) != (type == PROTO_HELLO) ||
-	    (type != PROTO_CREDIT && request_find(c, id) != NULL))
-		return (-1);
+	if ((wrong = request_wrong(c, type, id)) != NULL)
+		return (wrong);
 	if ((def = proto_def(type)) == NULL || def->size > sizeof(any))
 		fatalx("%s: no room for type %u", __func__, type);
 	if ((len = imsg_get_len(imsg)) == 0)
@@ -268,21 +287,21 @@ request_recv(struct client *c, struct imsg *imsg)
 	if (msg_decode_map(&any, def, data, len, &field, &why) == -1) {
 		/* What has no answer cannot be refused. */
 		if (type == PROTO_CREDIT)
-			return (-1);
+			return ("malformed credit");
 		refuse_field(c, id, def, field, why);
-		return (0);
+		return (NULL);
 	}
 	if (spec_check(type, &any, &e) == -1) {
 		if (type == PROTO_CREDIT)
-			ret = -1;
+			wrong = "malformed credit";
 		else
 			client_error(c, id, e.code, e.field, e.text);
 	} else if (type == PROTO_CREDIT)
-		ret = request_credit(c, id, &any);
+		wrong = request_credit(c, id, &any);
 	else
-		ret = request_begin(c, type, id, &any);
+		request_begin(c, type, id, &any);
 	msg_clear(&any, def);
-	return (ret);
+	return (wrong);
 }
 
 static int

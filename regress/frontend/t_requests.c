@@ -76,7 +76,7 @@ static const struct {
 } rows[] = {
 #define R(row, type, s, code, field, text)				\
 	{ row, PROTO_##type, s, sizeof(s) - 1, code, field, text }
-	/* A field that is none, and one in another's case. */
+	/* (b30) A field that is none, and one in another's case. */
 	R("unknown", CREATE, "\x81\xaa" "privileged\x01", INV, "",
 	    "invalid create: unknown field: privileged"),
 	R("case", CREATE, "\x81\xa6" "Memory\x01", INV, "",
@@ -87,7 +87,7 @@ static const struct {
 	    "", "unknown field: x"),
 	R("field of no field", PING, "\x81\xa1x\x01", INV, "",
 	    "unknown field: x"),
-	/* Other types than the field's. */
+	/* (b31) Other types than the field's. */
 	R("text for number", CREATE, "\x81\xa6memory\xa1" "1", INV, "memory",
 	    "not a number"),
 	R("array for number", CREATE, "\x81\xa6memory\x91\x01", INV, "memory",
@@ -119,26 +119,30 @@ static const struct {
 	    "malformed"),
 	R("extension", CREATE, "\x81\xa6memory\xd4\x01\x01", INV, "",
 	    "malformed"),
-	/* Twice. */
+	/* (b32) Twice. */
 	R("field twice", CREATE, "\x82\xa6memory\xce\x10\0\0\0\xa6memory"
 	    "\xce\x20\0\0\0", INV, "memory", "stands twice"),
 	R("label twice", CREATE, "\x81\xa6labels\x82\xa1" "a\xa1" "1\xa1" "a"
 	    "\xa1" "2", INV, "labels", "a key stands twice"),
 	R("variable twice", CREATE, "\x81\xa3" "env\x82\xa1" "A\xa1" "1\xa1"
 	    "A\xa1" "1", INV, "env", "a key stands twice"),
-	/* No msgpack, or not all of one. */
+	/* (b33) */
 	R("trailing", CREATE, "\x80\x80", INV, "", "malformed"),
+	/* (b37) No msgpack, or not all of one. */
 	R("never used", CREATE, "\xc1", INV, "", "malformed"),
 	R("half a key", CREATE, "\x81\xa6mem", INV, "", "malformed"),
 	R("no value", CREATE, "\x81\xa6memory", INV, "", "malformed"),
+	/* (b34) Below that: t_msg and the fuzzer. */
 	R("deep", CREATE, "\x81\xa6labels\x91\x91\x91\x91\x91\x91\x91\x01",
 	    INV, "", "malformed"),
+	/* (b35) More announced than there is. */
 	R("array of 2^32-1", CREATE, "\xdd\xff\xff\xff\xff", INV, "",
 	    "malformed"),
 	R("map of 2^32-1", CREATE, "\xdf\xff\xff\xff\xff", INV, "",
 	    "malformed"),
 	R("map of 2^24", CREATE, "\x81\xa6labels\xdf\x01\0\0\0", INV, "",
 	    "malformed"),
+	/* (b36) */
 	R("text of 2^32-1", CREATE, "\x81\xa2id\xdb\xff\xff\xff\xff" "a", INV,
 	    "", "malformed"),
 	R("text past the end", CREATE, "\x81\xa2id\xd9\x10" "abc", INV, "",
@@ -168,6 +172,7 @@ static const struct {
 	    "invalid key"),
 	/* What has to be there. */
 	R("no name", SHOW, "\x80", INV, "id", "missing"),
+	/* (b18) */
 	R("empty name", SHOW, "\x81\xa2id\xa0", INV, "id", "invalid id"),
 	R("no sandbox", EXEC, "\x81\xa4" "argv\x91\xa1" "a", INV, "sandbox",
 	    "missing"),
@@ -214,9 +219,11 @@ static const struct {
 	    "\xa7offset1\xff", INV, "offset1", "too small"),
 	R("total -1", INPUT_END, "\x82\xa4" "exec\xa3" "a.1\xa5total\xff", INV,
 	    "total", "too small"),
+	/* (b62) */
 	R("from -1", EVENTS, "\x81\xa4" "from\xff", INV, "from", "too small"),
 	R("credit 2^32", EVENTS, "\x81\xa6" "credit\xcf\0\0\0\1\0\0\0\0", LIM,
 	    "credit", "too large: the limit is 4294967295"),
+	/* (b61) */
 	R("limit 2^32", LIST, "\x81\xa5limit\xcf\0\0\0\1\0\0\0\0", LIM,
 	    "limit", "too large: the limit is 4294967295"),
 	R("after -1", LIST, "\x81\xa5" "after\xff", INV, "after",
@@ -225,6 +232,7 @@ static const struct {
 	    "is no state of a sandbox"),
 	R("long state", LIST, "\x81\xa5state\xb0" "aaaaaaaaaaaaaaaa", LIM,
 	    "state", "too long: the limit is 15"),
+	/* (b17) */
 	R("exec for sandbox", SHOW, "\x81\xa2id\xa3" "a.1", INV, "id",
 	    "must be id or uid/id"),
 	R("sandbox for exec", WAIT, "\x81\xa4" "exec\xa1" "a", INV, "exec",
@@ -334,7 +342,7 @@ ROOT_TEST(bounds)
 	finish();
 }
 
-/* A request that ends after each of its bytes. */
+/* (b37) A request that ends after each of its bytes. */
 ROOT_TEST(truncated)
 {
 	struct proto_create	 c;
@@ -360,7 +368,7 @@ ROOT_TEST(truncated)
 	finish();
 }
 
-/* Another version is told which one is spoken here. */
+/* (b10) Another version is told which one is spoken here. */
 ROOT_TEST(version)
 {
 	struct proto_hello	 h;
