@@ -139,6 +139,15 @@ shim_fails(enum shim_call call, int fd)
 	return (1);
 }
 
+/* A part of so many bytes, each time another. */
+static size_t
+part_of(size_t len)
+{
+	static size_t	 n;
+
+	return (1 + ++n * 7919 % (len - 1));
+}
+
 /* The same for a call with a length, which may become shorter. */
 static int
 shim_cuts(enum shim_call call, int fd, size_t *len)
@@ -152,7 +161,7 @@ shim_cuts(enum shim_call call, int fd, size_t *len)
 	}
 	/* What has eight bytes is a counter, which has no half. */
 	if (act == ACT_SHORT && *len > 8)
-		*len = 1 + (*len * 7 + 3) % (*len - 1);
+		*len = part_of(*len);
 	return (0);
 }
 
@@ -169,7 +178,7 @@ iov_cut(struct iovec *to, const struct iovec *from, int n, int *count)
 		len += from[i].iov_len;
 	if (n > IOV_HAVE || len <= 8)
 		return (-1);
-	want = 1 + (len * 7 + 3) % (len - 1);
+	want = part_of(len);
 	for (i = 0; i < n && want > 0; i++) {
 		to[i] = from[i];
 		if (to[i].iov_len > want)

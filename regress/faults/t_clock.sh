@@ -48,6 +48,7 @@ set_body()
 	atf_check -o ignore "$CTL" delete early
 	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
 	    'until [ -e go ]; do usleep 100000; done; echo done; exit 5'
+	await '"$CTL" ps "$BOX" | grep -q running'
 	shim all clock $YEAR 0
 	clock_check ahead
 	shim all clock -$YEAR 0

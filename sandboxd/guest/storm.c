@@ -44,7 +44,7 @@ storm(int fd, size_t *len)
 		return (INTERRUPT);
 	}
 	if (len != NULL)
-		*len = 1 + (*len * 7 + 3) % (*len - 1);
+		*len = 1 + (size_t)calls * 7919 % (*len - 1);
 	return (SHORTEN);
 }
 
