@@ -15,6 +15,8 @@
  *	ptrace, process_vm_*, kcmp, pidfd_getfd
  *					other processes of the sandbox, and
  *					its PID 1 first
+ *	prlimit64 with a new limit for another process
+ *					its PID 1 has the payload's user
  *	open_by_handle_at, name_to_handle_at
  *					files beside the mount tree
  *	chroot, mknod of devices	nothing without capabilities
@@ -63,7 +65,7 @@ static const char *const seccomp_names[] = {
 	"munlockall", "munmap", "nanosleep", "newfstatat", "open", "openat",
 	"openat2", "pause", "pidfd_open", "pidfd_send_signal", "pipe",
 	"pipe2", "pkey_alloc", "pkey_free", "pkey_mprotect", "poll", "ppoll",
-	"prctl", "pread64", "preadv", "preadv2", "prlimit64",
+	"prctl", "pread64", "preadv", "preadv2",
 	"process_madvise", "process_mrelease", "pselect6", "pwrite64",
 	"pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat",
 	"readv", "recvfrom", "recvmmsg", "recvmsg", "remap_file_pages",
@@ -136,10 +138,10 @@ seccomp_engine(const char *arch)
 }
 
 static json_t *
-seccomp_allow_arg(const char *name, json_int_t value)
+seccomp_allow_arg(const char *name, int arg, json_int_t value)
 {
 	return (json_pack("{s:[s],s:s,s:[{s:i,s:I,s:s}]}", "names", name,
-	    "action", "SCMP_ACT_ALLOW", "args", "index", 0, "value", value,
+	    "action", "SCMP_ACT_ALLOW", "args", "index", arg, "value", value,
 	    "op", "SCMP_CMP_EQ"));
 }
 
@@ -173,11 +175,17 @@ seccomp_profile(const char *arch)
 	for (i = 0; i < sizeof(seccomp_families) /
 	    sizeof(seccomp_families[0]); i++)
 		bad |= json_array_append_new(calls,
-		    seccomp_allow_arg("socket", seccomp_families[i]));
+		    seccomp_allow_arg("socket", 0, seccomp_families[i]));
 	for (i = 0; i < sizeof(seccomp_personas) /
 	    sizeof(seccomp_personas[0]); i++)
 		bad |= json_array_append_new(calls,
-		    seccomp_allow_arg("personality", seccomp_personas[i]));
+		    seccomp_allow_arg("personality", 0,
+		    seccomp_personas[i]));
+	/* One's own limits, and to look at another's: not to set those. */
+	bad |= json_array_append_new(calls,
+	    seccomp_allow_arg("prlimit64", 0, 0));
+	bad |= json_array_append_new(calls,
+	    seccomp_allow_arg("prlimit64", 2, 0));
 	root = json_pack("{s:s,s:[s],s:o}", "defaultAction", "SCMP_ACT_ERRNO",
 	    "architectures", arch, "syscalls", calls);
 	if (root != NULL && !bad)

@@ -535,6 +535,7 @@ ATF_TC_BODY(seccomp, tc)
 	ATF_CHECK(profile_allows(j, "clone") == 2);
 	ATF_CHECK(profile_allows(j, "socket") == 2);
 	ATF_CHECK(profile_allows(j, "personality") == 2);
+	ATF_CHECK(profile_allows(j, "prlimit64") == 2);
 	ATF_CHECK(seccomp_arch("riscv64") == NULL);
 }
 
