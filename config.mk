@@ -47,11 +47,12 @@ LINK_asan =	-fsanitize=address,undefined -Wl,-u,__asan_default_options
 
 # tools/config.sh says which package is missing when one of these is empty.
 PKG_CFLAGS !=	${PKG_CONFIG} --cflags libbsd-overlay libevent msgpack jansson \
-		libmd 2>/dev/null || :
+		libmd libseccomp 2>/dev/null || :
 BSD_LIBS !=	${PKG_CONFIG} --libs libbsd-overlay 2>/dev/null || :
 EVENT_LIBS !=	${PKG_CONFIG} --libs libevent_core 2>/dev/null || :
 MSGPACK_LIBS !=	${PKG_CONFIG} --libs msgpack 2>/dev/null || :
 JANSSON_LIBS !=	${PKG_CONFIG} --libs jansson 2>/dev/null || :
+SECCOMP_LIBS !=	${PKG_CONFIG} --libs libseccomp 2>/dev/null || :
 MD_LIBS !=	${PKG_CONFIG} --libs libmd 2>/dev/null || :
 CURL_LIBS !=	${PKG_CONFIG} --libs libcurl 2>/dev/null || :
 ARCHIVE_LIBS !=	${PKG_CONFIG} --libs libarchive 2>/dev/null || :

@@ -204,6 +204,8 @@ static const struct msg_field f_proc[] = {
 	MSG_F(proto_proc, uid, M_UINT, 0, 0),
 	MSG_F(proto_proc, user, M_STR, 0, 0),
 	MSG_F(proto_proc, started, M_UINT, 0, 0),
+	MSG_F(proto_proc, layers, M_STR, 0, M_OPT),
+	MSG_F(proto_proc, missing, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_status_info[] = {

@@ -284,6 +284,8 @@ struct proto_proc {
 	uint32_t	 uid;
 	char		 user[32];
 	uint64_t	 started;	/* ns since 1970 */
+	char		 layers[64];	/* what confines it, as words */
+	char		 missing[64];	/* what the kernel does not have */
 };
 
 struct proto_status_info {

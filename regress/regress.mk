@@ -24,6 +24,7 @@ TEST_CFLAGS =	${CFLAGS} -I${TOP}/sandboxd -I${TOP}/sandboxd/guest \
 		-I${TOP}/sandboxctl -I${TOP}/regress/lib
 TEST_LIBS =	${ATF_LIBS} ${EVENT_LIBS} ${MSGPACK_LIBS} ${DB_LIBS} \
 		${CURL_LIBS} ${JANSSON_LIBS} ${ARCHIVE_LIBS} ${MD_LIBS} \
+		${SECCOMP_LIBS} \
 		${BSD_LIBS} -lutil -lpthread
 
 # Nothing is checked in between: it stands in the place of the C library.

@@ -530,7 +530,7 @@ out_status(FILE *f, const struct proto_status_info *s,
     const struct proto_proc *procs, size_t n, uint64_t now)
 {
 	static const char *const	 heads[] = { "PROCESS", "PID", "USER",
-	    "UPTIME" };
+	    "UPTIME", "CONFINED BY" };
 	struct table	*t;
 	char		 buf[64];
 	size_t		 i;
@@ -566,6 +566,9 @@ out_status(FILE *f, const struct proto_status_info *s,
 		table_add(t, 3, "%s", text_span(now > procs[i].started ?
 		    (now - procs[i].started) / 1000000000 : 0, buf,
 		    sizeof(buf)));
+		table_add(t, 4, "%s%s%s", procs[i].layers,
+		    *procs[i].missing == '\0' ? "" : ", missing: ",
+		    procs[i].missing);
 	}
 	table_print(t, f);
 	table_free(t);

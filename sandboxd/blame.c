@@ -61,6 +61,17 @@ blame_read(int fd)
 	return (who);
 }
 
+/* The call that its filter ended it for, plus one; 0: it did not say. */
+uint64_t
+blame_forbidden(int fd)
+{
+	uint64_t	 call;
+
+	if (pread(fd, &call, sizeof(call), sizeof(call)) != sizeof(call))
+		return (0);
+	return (call);
+}
+
 /* KILL and TERM come from outside, and say nothing of whom it served. */
 int
 blame_is_crash(int sig)

@@ -18,6 +18,7 @@
 #include "engine_curl.h"
 #include "log.h"
 #include "proc.h"
+#include "spoil.h"
 
 static struct chan	 ch_parent;
 /* What has come of a configuration, until it is complete. */
@@ -85,7 +86,7 @@ broker_recv_conf_end(struct chan *ch, struct frame *f, void *arg)
 	if (engine_init(p->conf.engine, &why) == -1)
 		fatalx("%s", why);
 	broker_ready = 1;
-	pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
+	proc_ready(ch);
 	return (0);
 }
 
@@ -95,6 +96,7 @@ broker_recv_go(struct chan *ch, struct frame *f, void *arg)
 	if (!broker_ready || !broker_env.have_store || broker_going)
 		return (-1);
 	broker_going = 1;
+	probe();
 	broker_engine_start();
 	return (0);
 }
@@ -166,12 +168,13 @@ broker(int debug, int verbose)
 	/* While the libraries can still be opened. */
 	if (engine_curl_load(&why) == -1)
 		fatalx("%s", why);
+	json_object_seed(0);
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 
 	proc_event_init();
 	proc_signals(broker_sig_handler);
-	sandbox_broker();
+	sandbox_broker(ids.engine);
 
 	chan_init(&ch_parent, PROC_PIPE_FD, "parent", broker_dispatch_parent);
 	proc_log(&ch_parent);

@@ -515,6 +515,7 @@ conf_check_reload(const struct config *old, const struct config *new,
 		{ "guest", strcmp(old->guest, new->guest) },
 		{ "uid", old->uid_min != new->uid_min ||
 		    old->uid_max != new->uid_max },
+		{ "sandbox", old->best_effort != new->best_effort },
 	};
 	size_t	 i;
 	int	 ret = 0;

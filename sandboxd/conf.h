@@ -113,6 +113,7 @@ struct config {
 	uint32_t		 restart_secs;	/* ... this time */
 	uint32_t		 unenforced;	/* UNENFORCED_* */
 	int			 user_root;	/* policy { user root } */
+	int		 best_effort;	/* sandbox best-effort */
 };
 
 /* All errors of one run, each a line `file:line: text`. */

@@ -1,8 +1,8 @@
 /*
  * Empties the directory of a sandbox that is gone.  Its tree is a stranger's
  * work, of any depth, size and mode, so a child of its own does it, with the
- * sandbox's user, no capability and that tree for its root directory; the
- * parent waits only so long.
+ * sandbox's user, no capability, that tree for its root directory and a filter
+ * of its own; the parent waits only so long.
  *
  * Not by recursion: what lies in a directory is removed, and directories in
  * it are moved up to the top, where their turn comes.  Two descriptors and no
@@ -139,6 +139,7 @@ emptydir(int dirfd, const char *name, uid_t uid, gid_t gid)
 
 	if (empty_enter(dirfd, name, uid, gid) == -1)
 		_exit(2);
+	sandbox_emptier();
 	for (;;) {
 		if ((left = empty_pass(&went)) == -1)
 			_exit(3);

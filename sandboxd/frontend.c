@@ -13,6 +13,7 @@
 #include "frontend.h"
 #include "log.h"
 #include "proc.h"
+#include "spoil.h"
 
 static struct chan	 ch_main;
 struct chan		 fe_store = { .fd = -1 };
@@ -203,7 +204,7 @@ recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	(void)msg;
 	/* Later ones are reloads, which nobody waits for. */
 	if (!working)
-		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
+		proc_ready(ch);
 	return (0);
 }
 
@@ -216,6 +217,7 @@ recv_go(struct chan *ch, struct frame *f, void *msg)
 	if (fe_store.fd == -1 || fe_runner.fd == -1 || working)
 		return (-1);
 	working = 1;
+	probe();
 	return (0);
 }
 

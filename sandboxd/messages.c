@@ -8,6 +8,11 @@ static const struct msg_field f_pipe[] = {
 	MSG_F(msg_pipe, role, M_UINT, ROLE_MAX - 1, 0),
 };
 
+static const struct msg_field f_ready[] = {
+	MSG_F(msg_ready, layers, M_UINT, 0, 0),
+	MSG_F(msg_ready, landlock, M_UINT, 0, 0),
+};
+
 static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, instance, M_STR, 0, 0),
 	MSG_F(msg_conf, generation, M_UINT, 0, 0),
@@ -273,7 +278,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_GO) = MSG_DEF_EMPTY(MSG_GO, "GO"),
 	AT(MSG_SHUTDOWN) = MSG_DEF_EMPTY(MSG_SHUTDOWN, "SHUTDOWN"),
 	AT(MSG_BEAT) = MSG_DEF_EMPTY(MSG_BEAT, "BEAT"),
-	AT(MSG_READY) = MSG_DEF_EMPTY(MSG_READY, "READY"),
+	AT(MSG_READY) = MSG_DEF(MSG_READY, "READY", msg_ready,
+	    f_ready),
 	AT(MSG_LOG) = MSG_DEF(MSG_LOG, "LOG", msg_log,
 	    f_log),
 	AT(MSG_SESSION_OPEN) = MSG_DEF(MSG_SESSION_OPEN, "SESSION_OPEN", msg_session,

@@ -22,6 +22,7 @@
 #include <event.h>
 
 #include "blame.h"
+#include "confine.h"
 #include "log.h"
 #include "parent.h"
 
@@ -148,6 +149,7 @@ send_procs(void)
 		p.uid = c->uid;
 		p.pid = (uint32_t)c->pid;
 		p.started = c->started;
+		parent_layers(c, p.layers, p.missing, sizeof(p.layers));
 		parent_send(ROLE_STORE, MSG_PROC, 0, 0, 0, -1, &p);
 	}
 }
@@ -195,17 +197,20 @@ recv_open(struct child *c)
 }
 
 static int
-recv_ready(struct child *c)
+recv_ready(struct child *c, const struct msg_ready *m)
 {
 	enum role	 r;
 
 	if (env.state != SET_STARTING || c->ready)
 		return (-1);
+	c->layers.mask = m->layers;
+	c->layers.landlock = m->landlock;
 	if (parent_check_child(c) == -1) {
 		parent_condemn(c, "must not run so");
 		return (0);
 	}
-	log_debug("%s[%d] is ready", c->name, (int)c->pid);
+	log_debug("%s[%d] is ready: layers 0x%x, Landlock %u", c->name,
+	    (int)c->pid, c->layers.mask, c->layers.landlock);
 	c->ready = 1;
 	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
 		if (!env.child[r].ready)
@@ -242,6 +247,7 @@ recv_reload(const struct frame *f)
 
 union parent_msg {
 	struct msg_log	 log;
+	struct msg_ready ready;
 	struct msg_work	 work;
 };
 
@@ -256,7 +262,7 @@ dispatch_one(struct child *c, const struct frame *f,
 		recv_log(c, &m->log);
 		return (0);
 	case MSG_READY:
-		return (recv_ready(c));
+		return (recv_ready(c, &m->ready));
 	case MSG_BEAT:
 		return (beat_recv(c));
 	case MSG_OPEN:
@@ -367,6 +373,8 @@ child_start(struct child *c)
 	    c->role == ROLE_STORE ? env.dir.db :
 	    c->role == ROLE_RUNNER ? env.dir.runner : -1;
 	if (c->role == ROLE_BROKER) {
+		strlcpy(c->ids.engine, conf_engine_path(env.conf),
+		    sizeof(c->ids.engine));
 		if ((n = parent_engine_group(env.conf, &gid)) == -1)
 			return (-1);
 		c->ids.ngroups = (uint32_t)n;
@@ -386,6 +394,7 @@ child_start(struct child *c)
 	}
 	c->started = parent_now();
 	c->ready = c->opened = c->condemned = c->mute = 0;
+	memset(&c->layers, 0, sizeof(c->layers));
 	chan_init(&c->ch, fd, c->name, on_child);
 	c->ch.maxqueued = QUEUE_MAX;
 	c->open = 1;
@@ -566,6 +575,30 @@ on_timer(int fd, short event, void *arg)
 	}
 }
 
+/*
+ * Its filter has ended it.  The kernel's audit log has the number of the
+ * call; a build for tests leaves it in the page.
+ */
+static void
+sigsys_how(const struct child *c, char *how, size_t len)
+{
+#ifdef FAULTS
+	uint64_t	 call = blame_forbidden(c->page);
+	char		*name = NULL;
+
+	if (call != 0) {
+		name = confine_call_name((int)(call - 1));
+		snprintf(how, len, "killed by SIGSYS (forbidden system call "
+		    "%d, %s)", (int)(call - 1), name == NULL ? "unknown" :
+		    name);
+		free(name);
+		return;
+	}
+#endif
+	(void)c;
+	strlcpy(how, "killed by SIGSYS (forbidden system call)", len);
+}
+
 static void
 child_reaped(struct child *c, int status)
 {
@@ -581,12 +614,12 @@ child_reaped(struct child *c, int status)
 				break;
 		}
 	}
-	if (WIFSIGNALED(status))
-		snprintf(how, sizeof(how), "signal %d (%s)%s%s",
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		sigsys_how(c, how, sizeof(how));
+	else if (WIFSIGNALED(status))
+		snprintf(how, sizeof(how), "signal %d (%s)%s",
 		    WTERMSIG(status), strsignal(WTERMSIG(status)),
-		    WCOREDUMP(status) ? ", core" : "",
-		    WTERMSIG(status) == SIGSYS ?
-		    ": a system call that it must not make" : "");
+		    WCOREDUMP(status) ? ", core" : "");
 	else
 		snprintf(how, sizeof(how), "exit %d", WEXITSTATUS(status));
 	/*

@@ -46,6 +46,7 @@ struct child {
 	uid_t		 uid;
 	gid_t		 gid;
 	struct proc_ids	 ids;		/* what it was told to be */
+	struct proc_layers layers;	/* what it says confines it */
 	pid_t		 pid;		/* 0: none */
 	int		 page;		/* whom it serves, -1: none */
 	uint64_t	 started;	/* ns since 1970 */
@@ -97,6 +98,10 @@ int	 parent_reload(char *text, size_t);
 
 /* parent_check.c: is it what it should be?  -1: no, and says why. */
 int	 parent_check_child(const struct child *);
+/* What confines us ourselves; 0, or -1: it must be more. */
+int	 parent_check_self(void);
+/* The layers of a process and those that the kernel lacks, as words. */
+void	 parent_layers(const struct child *, char *, char *, size_t);
 int	 parent_engine_group(const struct config *, gid_t *);
 
 /* spawn.c: the process, and *fd our end of its pipe; -1 with errno. */

@@ -75,7 +75,7 @@ static struct {
 
 /* What a statement sets; each may be set once. */
 enum setting {
-	S_STATE, S_SOCKET, S_ENGINE, S_GUEST, S_UID, S_RESTART,
+	S_STATE, S_SOCKET, S_ENGINE, S_GUEST, S_UID, S_RESTART, S_SANDBOX,
 	S_DEF_IMAGE, S_DEF_MEMORY, S_DEF_CPUS, S_DEF_PIDS, S_DEF_NETWORK,
 	S_DEF_READONLY, S_DEF_TMP,
 	S_LIM_SANDBOXES, S_LIM_EXECS, S_LIM_LOG, S_LIM_CLIENTS, S_LIM_MEMORY,
@@ -113,6 +113,7 @@ static void	 set_group(char *, size_t, gid_t *, const struct token *);
 static void	 set_engine(const struct token *);
 static void	 set_flag(enum setting, int *, const char *,
 		    const struct token *);
+static void	 set_sandbox(const struct token *);
 static void	 set_network(enum setting, const struct token *);
 static void	 set_log(const struct token *, const char *, int);
 static void	 set_clients(const struct token *, const struct token *);
@@ -137,9 +138,9 @@ static void	 source_open(const struct token *);
 %token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE CREATES DEFAULTS DELETE DENY
 %token	DISK ENGINE EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES
 %token	INCLUDE LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY
-%token	READONLY REATTACH REQUESTS RESTART RETAIN SANDBOXES SOCKET STALL
-%token	STATE STOP SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED
-%token	USER
+%token	READONLY REATTACH REQUESTS RESTART RETAIN SANDBOX SANDBOXES SOCKET
+%token	STALL STATE STOP SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID
+%token	UNENFORCED USER
 %token	BAD STRING
 
 %%
@@ -178,6 +179,7 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 			set_time(S_MAX, &conf->restart_secs, "restart",
 			    &$4, 1, 86400);
 		}
+		| SANDBOX STRING		{ set_sandbox(&$2); }
 		| ALLOW rights who scope {
 			add_rule(1, &$1, $2.number, $4.number);
 		}
@@ -511,6 +513,7 @@ static const struct {
 	{ "requests",	REQUESTS },
 	{ "restart",	RESTART },
 	{ "retain",	RETAIN },
+	{ "sandbox",	SANDBOX },
 	{ "sandboxes",	SANDBOXES },
 	{ "socket",	SOCKET },
 	{ "stall",	STALL },
@@ -751,6 +754,19 @@ set_flag(enum setting s, int *to, const char *what, const struct token *t)
 		*to = 0;
 	else
 		value_error(t, what, "neither yes nor no");
+}
+
+static void
+set_sandbox(const struct token *t)
+{
+	if (!once(S_SANDBOX, t->line))
+		return;
+	if (strcmp(t->string, "strict") == 0)
+		conf->best_effort = 0;
+	else if (strcmp(t->string, "best-effort") == 0)
+		conf->best_effort = 1;
+	else
+		value_error(t, "sandbox", "neither strict nor best-effort");
 }
 
 static void
@@ -1272,8 +1288,9 @@ lex_quoted(void)
 	return (STRING);
 }
 
+/* A word that begins a line; a group may be called sandbox, without quotes. */
 static int
-lex_word(void)
+lex_word(int first)
 {
 	size_t	 i, start = src->pos;
 
@@ -1285,7 +1302,8 @@ lex_word(void)
 	last = yylval.string;
 	for (i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
 		if (strcmp(yylval.string, keywords[i].word) == 0)
-			return (keywords[i].token);
+			return (keywords[i].token == SANDBOX && !first ?
+			    STRING : keywords[i].token);
 	return (STRING);
 }
 
@@ -1341,7 +1359,7 @@ int
 yylex(void)
 {
 	static char	 one[2];
-	int		 c;
+	int		 c, first;
 
 	for (;;) {
 		if (src == NULL)
@@ -1360,6 +1378,7 @@ yylex(void)
 	}
 	yylval.line = last_line = src->line;
 	yylval.string = NULL;
+	first = src->bol;
 	src->bol = 0;
 	if (c == '\n') {
 		src->pos++;
@@ -1373,7 +1392,7 @@ yylex(void)
 	if (c == '$')
 		return (lex_macro());
 	if (is_word(c))
-		return (lex_word());
+		return (lex_word(first));
 	src->pos++;
 	one[0] = (char)c;
 	last = one;

@@ -285,7 +285,8 @@ conf_print(FILE *fp, const struct config *conf)
 	fprintf(fp, "\nuid %u to %u\nrestart %u per ", conf->uid_min,
 	    conf->uid_max, conf->restart_count);
 	print_time(fp, conf->restart_secs);
-	fprintf(fp, "\n");
+	fprintf(fp, "\nsandbox %s\n",
+	    conf->best_effort ? "best-effort" : "strict");
 	print_defaults(fp, &conf->defaults);
 	print_limits(fp, &conf->limits);
 	print_policy(fp, conf);

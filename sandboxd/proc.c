@@ -24,6 +24,7 @@
 #include "log.h"
 #include "proc.h"
 #include "sandboxd.h"
+#include "spoil.h"
 
 static struct chan		*log_chan;
 static volatile uint64_t	*page;
@@ -105,6 +106,8 @@ proc_recv_ids(int fd, struct proc_ids *ids)
 			fatal("%s: mmap", __func__);
 		close(PROC_PAGE_FD);
 	}
+	ids->engine[sizeof(ids->engine) - 1] = '\0';
+	spoil_early(ids);
 }
 
 void
@@ -112,6 +115,26 @@ proc_serve(uint64_t who)
 {
 	if (page != NULL)
 		*page = who;
+}
+
+/* Async-signal-safe; the first word is whom we serve. */
+void
+proc_forbidden(int call)
+{
+	if (page != NULL)
+		page[1] = (uint64_t)(uint32_t)call + 1;
+}
+
+void
+proc_ready(struct chan *ch)
+{
+	const struct proc_layers	*l = sandbox_layers();
+	struct msg_ready		 m;
+
+	memset(&m, 0, sizeof(m));
+	m.layers = l->mask;
+	m.landlock = l->landlock;
+	pipe_send(ch, MSG_READY, 0, 0, 0, -1, &m);
 }
 
 void
@@ -124,7 +147,8 @@ proc_drop(const struct proc_ids *ids)
 	int		 cap;
 
 	umask(077);
-	sandbox_rlimit(RLIMIT_CORE, 0);
+	if (!spoils("Max core file size"))
+		sandbox_rlimit(RLIMIT_CORE, 0);
 	sandbox_rlimit(RLIMIT_NOFILE, ids->nofile);
 	if (ids->root != -1) {
 		/*
@@ -143,8 +167,9 @@ proc_drop(const struct proc_ids *ids)
 		fatal("%s: chdir", __func__);
 	/* While CAP_SETPCAP is there; EINVAL: past the last of this kernel. */
 	for (cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
-	if (errno != EINVAL)
+		if (spoils("CapBnd") && cap == 1)
+			break;
+	if (errno != EINVAL && !spoils("CapBnd"))
 		fatal("%s: capability %d", __func__, cap);
 	for (i = 0; i < ids->ngroups; i++)
 		groups[i] = ids->groups[i];

@@ -40,8 +40,22 @@ struct proc_ids {
 	uint32_t	 ppid;		/* the parent; another one: it died */
 	uint32_t	 nofile;	/* RLIMIT_NOFILE */
 	uint32_t	 page;		/* 1: PROC_PAGE_FD is there */
+	char		 engine[108];	/* the broker: the Engine's socket */
 	int		 root;		/* open directory, -1: keeps "/" */
 };
+
+/*
+ * What confines a process and cannot all be seen from outside; each tells the
+ * parent of its own in READY.
+ */
+struct proc_layers {
+	uint32_t	 mask;		/* LAYER_* */
+	uint32_t	 landlock;	/* the kernel's version of it */
+};
+
+#define LAYER_SECCOMP	0x1		/* the filter of system calls */
+#define LAYER_LANDLOCK	0x2
+#define LAYER_MDWE	0x4		/* memory-deny-write-execute */
 
 /* proc.c: what fails here is fatal. */
 int	proc_send_ids(int, const struct proc_ids *);	/* by the parent */
@@ -57,14 +71,20 @@ void	proc_signals(void (*)(int, short, void *));
  * our end, the parent knows over whom.
  */
 void	proc_serve(uint64_t who);
+/* The number of the call that the filter ends us for, for the parent. */
+void	proc_forbidden(int);
+/* READY, with the layers in force. */
+void	proc_ready(struct chan *);
 /* From now on log lines go to the parent as messages. */
 void	proc_log(struct chan *);
 
 /* sandbox-linux.c: after the events, before the first byte of a peer. */
 void	sandbox_frontend(void);
 void	sandbox_store(void);
-void	sandbox_broker(void);
+void	sandbox_broker(const char *engine);
 void	sandbox_runner(void);
+void	sandbox_emptier(void);		/* emptydir.c's child */
+const struct proc_layers *sandbox_layers(void);
 /* The parent's own: keeps the capabilities that it needs, by name. */
 void	sandbox_parent(void);
 /* One more for one act, until sandbox_lower(). */

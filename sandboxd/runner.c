@@ -15,6 +15,7 @@
 #include "log.h"
 #include "proc.h"
 #include "runner.h"
+#include "spoil.h"
 
 struct chan	 ch_store;
 struct chan	 ch_frontend;
@@ -138,7 +139,7 @@ runner_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	log_setverbose(runner_conf.verbose);
 	runner_check_files();
 	if (first)
-		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
+		proc_ready(ch);
 	return (0);
 }
 
@@ -150,6 +151,7 @@ runner_recv_go(struct chan *ch, struct frame *f, void *msg)
 	(void)msg;
 	if (!have_store || !have_frontend)
 		return (-1);
+	probe();
 	quota_init();
 	event_add(&ch_store.ev, NULL);
 	return (0);

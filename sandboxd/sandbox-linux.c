@@ -1,7 +1,7 @@
 /*
- * What each process may do, on Linux: one function per process, with a
- * reason beside each permission.  System call filters and Landlock rules
- * belong here and nowhere else.
+ * What each process may do, on Linux: one function per process, which enters
+ * its layers in order.  The filter comes last, since it forbids to enter any
+ * more; the layers themselves are in confine_*.c.
  */
 
 #include <sys/prctl.h>
@@ -11,11 +11,22 @@
 #include <linux/capability.h>
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "log.h"
 #include "proc.h"
+#include "spoil.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE		65
+#define PR_MDWE_REFUSE_EXEC_GAIN	1
+#endif
+
+static struct proc_layers	 layers;
 
 void
 sandbox_rlimit(int what, uint64_t value)
@@ -28,13 +39,48 @@ sandbox_rlimit(int what, uint64_t value)
 		    (unsigned long long)value);
 }
 
+/* What has no page to execute now gets none. */
+static int
+sandbox_mdwe(void)
+{
+#ifdef ASAN
+	/* Its shadow memory is made otherwise. */
+	return (0);
+#else
+	if (confine_lacks("mdwe"))
+		return (0);
+	if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0)
+		return (1);
+	if (errno != EINVAL)
+		fatal("%s", __func__);
+	return (0);
+#endif
+}
+
 /* Of all children: no process, no thread, no program with more rights. */
 static void
-sandbox_common(void)
+sandbox_common(enum role role, const struct confine_path *paths)
 {
-	sandbox_rlimit(RLIMIT_NPROC, 0);
+	spoil_late();
+	if (!spoils("Max processes"))
+		sandbox_rlimit(RLIMIT_NPROC, 0);
+	if (spoils("NoNewPrivs"))
+		return;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		fatal("%s: no_new_privs", __func__);
+	if (sandbox_mdwe())
+		layers.mask |= LAYER_MDWE;
+	layers.landlock = confine_landlock_abi();
+	if (confine_landlock(paths))
+		layers.mask |= LAYER_LANDLOCK;
+	if (confine_filter(role))
+		layers.mask |= LAYER_SECCOMP;
+}
+
+const struct proc_layers *
+sandbox_layers(void)
+{
+	return (&layers);
 }
 
 /* No file may grow; a sanitizer's report may go to one. */
@@ -42,7 +88,8 @@ static void
 sandbox_nofiles(void)
 {
 #ifndef ASAN
-	sandbox_rlimit(RLIMIT_FSIZE, 0);
+	if (!spoils("Max file size"))
+		sandbox_rlimit(RLIMIT_FSIZE, 0);
 #endif
 }
 
@@ -51,29 +98,70 @@ sandbox_frontend(void)
 {
 	/* Answers on descriptors that it is given; its root is empty. */
 	sandbox_nofiles();
-	sandbox_common();
+	sandbox_common(ROLE_FRONTEND, NULL);
 }
 
 void
 sandbox_store(void)
 {
 	/* The files of the database grow, below its root alone. */
-	sandbox_common();
+	static const struct confine_path	 paths[] = {
+		{ "/", CONFINE_FS_READ | CONFINE_FS_WRITE |
+		    CONFINE_FS_FILES },
+		{ NULL, 0 }
+	};
+
+	sandbox_common(ROLE_STORE, paths);
 }
 
+/*
+ * The Engine's socket is its one path, and it makes no file.  The socket is
+ * another one after each start of the Engine, so it is known by its directory,
+ * or by what there is of that.
+ */
 void
-sandbox_broker(void)
+sandbox_broker(const char *engine)
 {
-	/* The Engine's socket is its one path, and it makes no file. */
+	struct confine_path	 paths[2];
+	char			 buf[PATH_MAX], *dir = buf;
+
+	strlcpy(buf, engine, sizeof(buf));
+	do
+		dir = dirname(dir);
+	while (access(dir, F_OK) == -1 && strcmp(dir, "/") != 0);
+	memset(paths, 0, sizeof(paths));
+	paths[0].path = dir;
+	paths[0].rights = CONFINE_FS_CONNECT;
 	sandbox_nofiles();
-	sandbox_common();
+	sandbox_common(ROLE_BROKER, paths);
 }
 
 void
 sandbox_runner(void)
 {
 	/* Logs grow and sockets are made, below its root alone. */
-	sandbox_common();
+	static const struct confine_path	 paths[] = {
+		{ "/log", CONFINE_FS_READ | CONFINE_FS_WRITE |
+		    CONFINE_FS_FILES | CONFINE_FS_DIRS },
+		{ "/sock", CONFINE_FS_SOCKETS },
+		{ NULL, 0 }
+	};
+
+	sandbox_common(ROLE_RUNNER, paths);
+}
+
+void
+sandbox_emptier(void)
+{
+	/* Directories are opened, moved and removed, files are removed. */
+	static const struct confine_path	 paths[] = {
+		{ "/", CONFINE_FS_READ | CONFINE_FS_FILES |
+		    CONFINE_FS_DIRS },
+		{ NULL, 0 }
+	};
+
+	sandbox_nofiles();
+	sandbox_common(ROLE_PARENT, paths);
 }
 
 /* In force all the time. */
@@ -114,6 +202,8 @@ sandbox_parent(void)
 	uint64_t	 caps = PARENT_CAPS | PARENT_CAPS_RAISED;
 	int		 cap;
 
+	if (confine_filter_parent())
+		layers.mask |= LAYER_SECCOMP;
 	for (cap = 0;; cap++) {
 		if (cap < 64 && caps & (1ULL << cap))
 			continue;

@@ -315,5 +315,7 @@ main(int argc, char *argv[])
 	event_init();
 	sessions_start();
 	sandbox_parent();
+	if (parent_check_self() == -1)
+		exit(1);
 	parent_main();
 }

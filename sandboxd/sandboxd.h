@@ -146,6 +146,12 @@ enum msg_type {
 	MSG_MAX
 };
 
+/* READY: what confines the sender */
+struct msg_ready {
+	uint32_t	 layers;	/* LAYER_* of proc.h */
+	uint32_t	 landlock;	/* the kernel's version; 0: none */
+};
+
 /* PIPE */
 struct msg_pipe {
 	uint32_t	 role;		/* enum role of the sibling */

@@ -20,39 +20,70 @@
 
 #define ENV_MAX	16
 
-/*
- * An empty environment but for what a build for tests needs.  The fault
- * point is for the first set alone, or as many as SANDBOXD_FAULT_SETS says:
- * the set that replaces them is to live.
- */
-static void
-spawn_environment(char **envp, uint32_t set)
-{
 #if defined(FAULTS) || defined(ASAN)
-	static const char	*const names[] = {
-		"SANDBOXD_FAULT", "SANDBOXD_GUEST_FAULT", "SANDBOXD_SNDBUF",
-		"ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_PRELOAD", "SANDBOXD_SHIM"
-	};
-	static char		 values[nitems(names)][512];
-	const char		*v;
-	uint32_t		 sets = 1;
-	size_t			 i;
+/*
+ * What a build for tests hands on.  A value that is for one process names it:
+ * "store:what".  What is to go wrong goes so in the first set alone, or in as
+ * many as SANDBOXD_FAULT_SETS says: the set that replaces them is to live.
+ */
+static const struct {
+	const char	*name;
+	int		 first;		/* in the first sets */
+	int		 one;		/* of one process */
+} spawn_names[] = {
+	{ "SANDBOXD_FAULT", 1, 0 },
+	{ "SANDBOXD_BREAK", 1, 1 },
+	{ "SANDBOXD_PROBE", 1, 1 },
+	{ "SANDBOXD_LACK", 0, 0 },
+	{ "SANDBOXD_TRAP", 0, 0 },
+	{ "SANDBOXD_GUEST_FAULT", 0, 0 },
+	{ "ASAN_OPTIONS", 0, 0 },
+	{ "UBSAN_OPTIONS", 0, 0 },
+	{ "SANDBOXD_SNDBUF", 0, 0 },
+	{ "LD_PRELOAD", 0, 0 },
+	{ "SANDBOXD_SHIM", 0, 0 },
+};
+
+static size_t
+spawn_tests(char **envp, uint32_t set, const char *role)
+{
+	static char	 values[nitems(spawn_names)][512];
+	const char	*v;
+	uint32_t	 sets = 1;
+	size_t		 i, n = 0, len = strlen(role);
+
+	if ((v = getenv("SANDBOXD_FAULT_SETS")) != NULL)
+		sets = (uint32_t)atoi(v);
+	for (i = 0; i < nitems(spawn_names); i++) {
+		if ((v = getenv(spawn_names[i].name)) == NULL ||
+		    (spawn_names[i].first && set > sets))
+			continue;
+		if (spawn_names[i].one) {
+			if (strncmp(v, role, len) != 0 || v[len] != ':')
+				continue;
+			v += len + 1;
+		}
+		snprintf(values[i], sizeof(values[i]), "%s=%s",
+		    spawn_names[i].name, v);
+		envp[n++] = values[i];
+	}
+	return (n);
+}
 #endif
-	static char		 path[] = "PATH=/usr/bin:/bin";
-	size_t			 n = 0;
+
+/* An empty environment but for what a build for tests needs. */
+static void
+spawn_environment(char **envp, uint32_t set, const char *role)
+{
+	static char	 path[] = "PATH=/usr/bin:/bin";
+	size_t		 n = 0;
 
 	envp[n++] = path;
 #if defined(FAULTS) || defined(ASAN)
-	if ((v = getenv("SANDBOXD_FAULT_SETS")) != NULL)
-		sets = (uint32_t)atoi(v);
-	for (i = 0; i < nitems(names); i++) {
-		if ((v = getenv(names[i])) == NULL || (i == 0 && set > sets))
-			continue;
-		snprintf(values[i], sizeof(values[i]), "%s=%s", names[i], v);
-		envp[n++] = values[i];
-	}
+	n += spawn_tests(&envp[n], set, role);
 #else
 	(void)set;
+	(void)role;
 #endif
 	envp[n] = NULL;
 }
@@ -123,7 +154,7 @@ spawn_child(struct child *c, int lock, int debug, int verbose, int *fdp)
 	snprintf(role, sizeof(role), "%s", c->name);
 	snprintf(n_debug, sizeof(n_debug), "%d", debug);
 	snprintf(n_verbose, sizeof(n_verbose), "%d", verbose);
-	spawn_environment(envp, env.set);
+	spawn_environment(envp, env.set, c->name);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == -1)
 		return (-1);
 	/* No handler of ours may run in the child. */

@@ -13,6 +13,8 @@
 
 #include "fault.h"
 #include "log.h"
+#include "proc.h"
+#include "spoil.h"
 #include "store.h"
 
 static int
@@ -152,7 +154,7 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	st.all[LIMIT_PIDS_EACH].most = st.conf.max_pids;
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
-		pipe_send(ch, MSG_READY, 0, 0, 0, -1, NULL);
+		proc_ready(ch);
 	else {
 		/* Limits may be wider now, histories shorter. */
 		exec_admit();
@@ -168,6 +170,7 @@ parent_recv_go(struct chan *ch, struct frame *f, void *msg)
 	(void)f;
 	(void)msg;
 	store_go();
+	probe();
 	return (0);
 }
 

@@ -31,6 +31,7 @@ if need pkg-config have pkg-config && [ -z "$missing" ]; then
 	need libmsgpack-dev pkg-config --exists msgpack
 	need libjansson-dev pkg-config --exists jansson
 	need libmd-dev pkg-config --exists libmd
+	need libseccomp-dev pkg-config --exists libseccomp
 	need libcurl4-openssl-dev pkg-config --exists libcurl
 	need libarchive-dev pkg-config --exists libarchive
 	need libdb5.3-dev have_db

@@ -241,11 +241,14 @@ ATF_TC_BODY(status, tc)
 	p[0].pid = 10;
 	strlcpy(p[0].user, "root", sizeof(p[0].user));
 	p[0].started = DAY;
+	strlcpy(p[0].layers, "seccomp", sizeof(p[0].layers));
 	strlcpy(p[1].name, "store", sizeof(p[1].name));
 	p[1].pid = 11;
 	p[1].uid = 900;
 	strlcpy(p[1].user, "_sbxstore", sizeof(p[1].user));
 	p[1].started = DAY + 90000000000000ULL;
+	strlcpy(p[1].layers, "seccomp mdwe", sizeof(p[1].layers));
+	strlcpy(p[1].missing, "landlock", sizeof(p[1].missing));
 	f = begin();
 	out_status(f, &s, p, 2, DAY + 90065000000000ULL);
 	check(f,
@@ -259,9 +262,10 @@ ATF_TC_BODY(status, tc)
 	    "pipes        0\n"
 	    "events       0\n"
 	    "\n"
-	    "PROCESS  PID  USER       UPTIME\n"
-	    "parent   10   root       1d01h\n"
-	    "store    11   _sbxstore  1m05s\n");
+	    "PROCESS  PID  USER       UPTIME  CONFINED BY\n"
+	    "parent   10   root       1d01h   seccomp\n"
+	    "store    11   _sbxstore  1m05s   seccomp mdwe, "
+	    "missing: landlock\n");
 	s.engine_up = 0;
 	strlcpy(s.engine_text, "gone", sizeof(s.engine_text));
 	f = begin();
@@ -274,7 +278,8 @@ ATF_TC_BODY(status, tc)
 	fclose(f);
 	ATF_CHECK(strstr(text, "\"engine_up\":0") != NULL);
 	ATF_CHECK(strstr(text, "\"processes\":[{\"name\":\"parent\",\"pid\":10,"
-	    "\"uid\":0,\"user\":\"root\",\"started\":1767571200000000000}]}\n")
+	    "\"uid\":0,\"user\":\"root\",\"started\":1767571200000000000,"
+	    "\"layers\":\"seccomp\",\"missing\":\"\"}]}\n")
 	    != NULL);
 	free(text);
 }

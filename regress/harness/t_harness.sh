@@ -15,6 +15,7 @@ tree()
 	rm -f "$T"/regress/lib/t_*
 	cp "$SBX_TOP"/lib/*.h "$T/lib/"
 	ar rcs "$T/lib/libsbx.a"
+	ar rcs "$T/sandboxd/confine.a"
 	cat >"$T/regress/sample/t_c.c" <<-EOT
 		#include <atf-c.h>
 		ATF_TC_WITHOUT_HEAD(good);

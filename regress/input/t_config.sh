@@ -70,6 +70,8 @@ words_body()
 (b66) | restart 0 per 60s                     | row.conf:1:
 (b66) | restart 5 per 0s                      | row.conf:1:
 (b66) | restart 5 per -1s                     | row.conf:1:
+(b66) | sandbox                               | row.conf:1: syntax error
+(b68) | sandbox off                           | row.conf:1: invalid sandbox: off: neither strict nor best-effort
 (b66) | defaults memory 1G                    | row.conf:1: syntax error
 (b66) | defaults { memory 1G                  | syntax error at the end of the file
 (b66) | defaults { memory 1G } }              | row.conf:1: syntax error at `}'

@@ -134,7 +134,7 @@ bad_call_body()
 		p=$(daemon_child $r) || atf_fail "no $r"
 		kill -SYS "$p"
 		await 'replaced $r $p'
-		log_has "^$r\[$p\] died: signal 31 .*: a system call that" ||
+		log_has "^$r\[$p\] died: killed by SIGSYS (forbidden system call" ||
 		    atf_fail "the log does not tell the cause"
 	done
 	long_check
