@@ -49,6 +49,12 @@ soak: deps
 	@${MAKE} -j2 users all fault
 	@SOAK=yes sh regress/run.sh ${TESTS}
 
+# Each parser on any bytes, FUZZ_SECONDS each: TESTS="fuzz/t_fuzz:f_msg".
+fuzz: deps
+	@${MAKE} -j2 users all fault
+	@t="${TESTS}"; FUZZ_SECONDS="$${FUZZ_SECONDS:-300}" \
+	    sh regress/run.sh $${t:-fuzz}
+
 demo:
 	@MAKE="${MAKE}" sh tools/demo.sh
 
@@ -75,5 +81,5 @@ clean:
 	@for d in ${SUBDIRS}; do (cd $$d && ${MAKE} clean) || exit 1; done
 	rm -rf obj-fault obj-asan regress/obj regress/obj-asan .prefix
 
-.PHONY: all config fault asan-build deps users check regress asan soak demo \
-	bench lint install uninstall clean
+.PHONY: all config fault asan-build deps users check regress asan soak fuzz \
+	demo bench lint install uninstall clean

@@ -48,6 +48,10 @@ text_char(const unsigned char *p)
 	for (i = 1; i < n; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return (0);
+	/* Some read too long a form, a surrogate and what is too large. */
+	if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) ||
+	    (*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f))
+		return (0);
 	/* U+0080 to U+009F steer terminals too. */
 	if (*p == 0xc2 && p[1] < 0xa0)
 		return (0);

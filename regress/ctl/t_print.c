@@ -295,13 +295,21 @@ ATF_TC_BODY(errors, tc)
 	out_error(f, "invalid_argument", "memory", "memory is too small: 1");
 	out_error(f, "internal", "", "\001\302\205\177");
 	out_error(f, "internal", "", "\342\200\256x\342\201\246\342\200\246");
+	/* Too long forms of the same, a surrogate, more than there is. */
+	out_error(f, "internal", "", "\340\202\233\360\200\202\233");
+	out_error(f, "internal", "", "\355\240\200\364\220\200\200");
+	out_error(f, "internal", "", "\340\240\200\355\237\277\364\217\277\277");
 	check(f,
 	    "sandboxctl: no such sandbox: web (not_found)\n"
 	    "sandboxctl: memory: too small: 1 (invalid_argument)\n"
 	    "sandboxctl: memory is too small: 1 (invalid_argument)\n"
 	    "sandboxctl: \\001\\302\\205\\177 (internal)\n"
 	    "sandboxctl: \\342\\200\\256x\\342\\201\\246"
-	    "\342\200\246 (internal)\n");
+	    "\342\200\246 (internal)\n"
+	    "sandboxctl: \\340\\202\\233\\360\\200\\202\\233 (internal)\n"
+	    "sandboxctl: \\355\\240\\200\\364\\220\\200\\200 (internal)\n"
+	    "sandboxctl: \340\240\200\355\237\277\364\217\277\277"
+	    " (internal)\n");
 	f = begin();
 	json_error(f, "not_found", "", "no \"such\"");
 	json_error(f, "invalid_argument", "memory", "bad");

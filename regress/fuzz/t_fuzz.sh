@@ -1,59 +1,127 @@
 # Fuzzing of each parser of strangers' bytes: a short time here, FUZZ_SECONDS
 # for a long one.  The targets are f_*.c; what breaks one is printed.
+#
+# They begin with what h_seeds makes by the encoders, and with the files of
+# seeds/, which are inputs that once broke something or that no mutation of
+# the others comes upon.
 
-target()
-{
-	eval "$1_head() {
-		atf_set descr 'any bytes: $1'
+TARGETS="f_chan f_client f_conf f_gproto f_imsg f_msg f_print f_record f_spec"
+
+for t in $TARGETS; do
+	eval "${t}_head() {
+		atf_set descr 'any bytes: $t'
 		atf_set timeout 7200
 	}
-	$1_body() { fuzz $1; }"
+	${t}_body() { fuzz $t; }"
+done
+
+MSG="lib/msg.c lib/msg_scan.c lib/vec.c lib/proto.c"
+
+# sources name: what a target needs beside itself.
+sources()
+{
+	case $1 in
+	f_chan)		echo regress/fuzz/fuzz.c lib/chan.c ;;
+	f_client)	echo regress/fuzz/fuzz.c lib/sandbox_conn.c \
+			    lib/sandbox_calls.c lib/sandbox_io.c lib/imsg.c \
+			    lib/ibuf.c lib/msgbuf.c lib/codes.c $MSG ;;
+	f_conf)		echo regress/fuzz/fuzz.c sandboxd/conf.c \
+			    sandboxd/printconf.c sandboxd/rules.c \
+			    sandboxd/quota.c lib/spec_check.c lib/codes.c \
+			    lib/log.c \
+			    $MSG ;;
+	f_gproto)	echo lib/gproto.c ;;
+	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
+	f_msg)		echo sandboxd/messages.c $MSG ;;
+	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
+			    sandboxctl/output_json.c lib/spec_check.c \
+			    lib/codes.c $MSG ;;
+	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
+			    sandboxd/messages.c $MSG ;;
+	f_spec)		echo lib/spec_check.c lib/codes.c $MSG ;;
+	esac
+}
+
+# libs name: and the libraries.
+libs()
+{
+	case $1 in
+	f_chan)		echo -levent_core ;;
+	f_conf)		echo -lutil ;;
+	f_print)	echo -ljansson ;;
+	f_record)	echo -lmd -levent_core ;;
+	esac
+}
+
+# build: $t, one after the other, since most of it is common to all.
+build()
+{
+	obj=$SBX_SCRATCH/fuzz
+	set --
+	for s in "regress/fuzz/$t.c" $(sources "$t"); do
+		o=$obj/$(echo "${s%.c}" | tr / _).o
+		set -- "$@" "$o"
+		[ ! -f "$o" ] || continue
+		clang -g -O1 -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror \
+		    -Wno-unused-parameter -Wno-unused-function \
+		    -fsanitize=fuzzer-no-link,address,undefined \
+		    -fno-sanitize-recover=undefined \
+		    -isystem /usr/include/bsd -DLIBBSD_OVERLAY -I"$obj" \
+		    -I"$SBX_TOP/regress/fuzz" -I"$SBX_TOP/lib" \
+		    -I"$SBX_TOP/sandboxd" -I"$SBX_TOP/sandboxctl" \
+		    -I"$SBX_TOP/sandboxd/guest" \
+		    -c -o "$o.new" "$SBX_TOP/$s" || return 1
+		mv "$o.new" "$o"
+	done
+	clang -fsanitize=fuzzer,address,undefined -o "$t" "$@" $(libs "$t") \
+	    -lmsgpackc -lbsd
 }
 
 # fuzz name: build the target with what it needs and run it.
 fuzz()
 {
-	top=$SBX_TOP
-	srcs=
-	case $1 in
-	f_msg)	srcs="lib/msg.c lib/msg_scan.c lib/vec.c lib/proto.c
-		    sandboxd/messages.c" ;;
-	f_imsg)	srcs="lib/imsg.c lib/ibuf.c lib/msgbuf.c" ;;
-	f_spec)	srcs="lib/msg.c lib/msg_scan.c lib/vec.c lib/proto.c
-		    lib/codes.c lib/spec_check.c" ;;
-	f_gproto) srcs="lib/gproto.c" ;;
-	esac
-	files=
-	for s in $srcs; do
-		files="$files $top/$s"
-	done
-	atf_check -o ignore -e ignore clang -g -O1 -std=gnu11 -D_GNU_SOURCE \
-	    -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=undefined \
-	    -isystem /usr/include/bsd -DLIBBSD_OVERLAY \
-	    -I"$top/lib" -I"$top/sandboxd" -o "$1" \
-	    "$top/regress/fuzz/$1.c" $files -lmsgpackc -lbsd
-	# The names of fields are what no mutation finds by itself.
-	sed -n 's/^	MSG_F([a-z_]*, \([a-z_0-9]*\),.*/"\1"/p' \
-	    "$top/lib/proto.c" | sort -u >dict
-	mkdir -p corpus
-	ASAN_OPTIONS=detect_leaks=1 ./"$1" -dict=dict -max_len=4096 \
-	    -seed=1 -max_total_time="${FUZZ_SECONDS:-3}" -timeout=20 \
-	    -rss_limit_mb=2048 -print_final_stats=1 corpus >out 2>&1 || {
+	t=$1
+	mkdir -p "$SBX_SCRATCH/fuzz"
+	{
+		flock 9
+		[ -f "$SBX_SCRATCH/fuzz/grammar.c" ] ||
+		    bison -o "$SBX_SCRATCH/fuzz/grammar.c" \
+		    "$SBX_TOP/sandboxd/parse.y" ||
+		    atf_fail "the grammar does not build"
+		build >out 2>&1 9>&- || {
+			cat out
+			atf_fail "$t does not build"
+		}
+	} 9>"$SBX_SCRATCH/fuzz/lock"
+	# The words of a language are what no mutation finds by itself.
+	case $t in
+	f_conf)
+		sed -n 's/^	{ "\([a-z-]*\)",.*/"\1"/p' \
+		    "$SBX_TOP/sandboxd/parse.y"
+		;;
+	*)
+		sed -n 's/^	MSG_F([a-z_]*, \([a-z_0-9]*\),.*/"\1"/p' \
+		    "$SBX_TOP/lib/proto.c"
+		;;
+	esac | sort -u >dict
+	mkdir -p corpus "seeds/$t"
+	"$(atf_get_srcdir)/h_seeds" seeds || atf_fail "the seeds are not made"
+	[ ! -d "$(atf_get_srcdir)/seeds/$t" ] ||
+	    cp "$(atf_get_srcdir)/seeds/$t"/* "seeds/$t/"
+	ASAN_OPTIONS=detect_leaks=1 ./"$t" -dict=dict -max_len=4096 \
+	    -seed=1 -max_total_time="${FUZZ_SECONDS:-2}" -timeout=60 \
+	    -rss_limit_mb=2048 -print_final_stats=1 -print_funcs=0 \
+	    corpus "seeds/$t" \
+	    >out 2>&1 || {
 		tail -60 out
-		atf_fail "$1: see above"
+		atf_fail "$t: see above"
 	}
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' out)
-	echo "$1: $runs inputs"
+	echo "$t: $runs inputs, $(find "seeds/$t" -type f | wc -l) seeds," \
+	    "$(sed -n 's/.*\(cov: [0-9]* ft: [0-9]*\).*/\1/p' out | tail -1)"
 	# One that does not run at all cannot fail either.
 	[ "${runs:-0}" -gt 100 ] || atf_fail "only ${runs:-0} inputs"
 }
-
-TARGETS="f_msg f_imsg f_spec"
-
-for t in $TARGETS; do
-	target "$t"
-done
 
 atf_init_test_cases()
 {

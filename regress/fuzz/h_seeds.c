@@ -1,0 +1,255 @@
+/*
+ * h_seeds directory: makes the inputs with which the fuzzers begin, by the
+ * encoders: each message with each field, in both encodings; frames of the
+ * guest and of the runner; and what a whole life of them looks like.
+ *
+ * regress-objs: messages.o record.o
+ */
+
+#include <sys/stat.h>
+
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chan.h"
+#include "gproto.h"
+#include "imsg.h"
+#include "proto.h"
+#include "record.h"
+#include "sandboxd.h"
+
+#define SEED_MAX	4096
+
+static struct {
+	uint8_t	 data[SEED_MAX];
+	size_t	 len;
+} s;
+
+static void
+add(const void *data, size_t len)
+{
+	if (len > sizeof(s.data) - s.len)
+		errx(1, "a seed is too long");
+	memcpy(s.data + s.len, data, len);
+	s.len += len;
+}
+
+static void
+add8(uint8_t v)
+{
+	add(&v, 1);
+}
+
+/* A step of a target that has several things to do; see fuzz_step(). */
+static void
+step(uint8_t what, const void *data, size_t len)
+{
+	add8(what);
+	add8(len >> 8);
+	add8(len & 0xff);
+	add(data, len);
+}
+
+/* What was added becomes a file. */
+static void
+seed(const char *target, const char *name, unsigned int n)
+{
+	char	 path[256];
+	FILE	*f;
+
+	if (mkdir(target, 0755) == -1 && errno != EEXIST)
+		err(1, "%s", target);
+	snprintf(path, sizeof(path), "%s/%s.%u", target, name, n);
+	if ((f = fopen(path, "w")) == NULL ||
+	    fwrite(s.data, 1, s.len, f) != s.len || fclose(f) == EOF)
+		err(1, "%s", path);
+	s.len = 0;
+}
+
+/* Some value for each field. */
+static void
+fill(void *msg, const struct msg_def *def)
+{
+	const struct msg_field	*fd;
+	uint64_t		 n;
+	uint32_t		 n32;
+	size_t			 i;
+	char			*p;
+
+	memset(msg, 0, def->size);
+	for (i = 0; i < def->nfields; i++) {
+		fd = &def->fields[i];
+		p = (char *)msg + fd->off;
+		n32 = n = fd->max == 1 ? 1 : i + 1;
+		if (fd->max != 0 && n > fd->max)
+			n32 = n = fd->max;
+		switch (fd->kind) {
+		case M_UINT:
+		case M_INT:
+			if (fd->size == 8)
+				memcpy(p, &n, 8);
+			else if (fd->size == 4)
+				memcpy(p, &n32, 4);
+			else
+				*p = n;
+			break;
+		case M_STR:
+			snprintf(p, fd->size, "%s", fd->name);
+			break;
+		case M_TEXT:
+			if ((*(char **)p = strdup("/a b")) == NULL)
+				err(1, NULL);
+			break;
+		case M_STRV:
+			if (strv_add((struct strv *)p, "sh") == -1 ||
+			    strv_add((struct strv *)p, "\302\233\n") == -1)
+				err(1, NULL);
+			break;
+		case M_KVV:
+			if (kvv_add((struct kvv *)p, "KEY", "v\033") == -1)
+				err(1, NULL);
+			break;
+		case M_U64V:
+			if (u64v_add((struct u64v *)p, UINT64_MAX) == -1)
+				err(1, NULL);
+			break;
+		case M_BLOB:
+			break;
+		}
+	}
+}
+
+/* An imsg: its header in the order of this machine. */
+static void
+add_imsg(uint32_t type, uint32_t id, const void *data, size_t len)
+{
+	struct imsg_hdr	 h;
+
+	memset(&h, 0, sizeof(h));
+	h.type = type;
+	h.len = IMSG_HEADER_SIZE + len;
+	h.peerid = id;
+	add(&h, sizeof(h));
+	if (len > 0)
+		add(data, len);
+}
+
+/* One answer, then the end, in the pieces of the client's target. */
+static void
+client(const struct msg_def *def, unsigned int n, const void *data, size_t len)
+{
+	uint8_t	 buf[SEED_MAX], end[64];
+	size_t	 nbuf, nend;
+	int	 fd;
+
+	add_imsg(def->type, 1, data, len);
+	nbuf = s.len;
+	memcpy(buf, s.data, nbuf);
+	s.len = 0;
+	add_imsg(PROTO_END, 1, "\x80", 1);
+	nend = s.len;
+	memcpy(end, s.data, nend);
+	s.len = 0;
+	fd = def->type == PROTO_STREAM;
+	for (n = 0; n < 18; n++) {
+		add8(n < 12 ? n : 0x80 | (n - 12));
+		step(fd, buf, nbuf);
+		step(0, end, nend);
+		seed("f_client", def->name, n);
+	}
+}
+
+static void
+message(const struct msg_def *def)
+{
+	static uint64_t	 msg[2048];
+	msgpack_sbuffer	 map, array;
+
+	if (def->size > sizeof(msg))
+		errx(1, "%s: too large", def->name);
+	fill(msg, def);
+	msgpack_sbuffer_init(&map);
+	msgpack_sbuffer_init(&array);
+	if (msg_encode_map(&map, def, msg) == -1 ||
+	    msg_encode_array(&array, def, msg) == -1)
+		errx(1, "%s: not encoded", def->name);
+	msg_clear(msg, def);
+	add8(def->type);
+	add8(0);
+	add(array.data, array.size);
+	seed("f_msg", def->name, 0);
+	add8(def->type);
+	add8(1);
+	add(map.data, map.size);
+	seed("f_msg", def->name, 1);
+	if (proto_def(def->type) == def) {
+		add8(def->type);
+		add(map.data, map.size);
+		seed(def->type < PROTO_HELLO_OK ? "f_spec" : "f_print",
+		    def->name, 0);
+		add8(3);
+		add_imsg(def->type, 1, map.data, map.size);
+		seed("f_imsg", def->name, 0);
+		if (def->type > PROTO_HELLO_OK)
+			client(def, 0, map.data, map.size);
+	}
+	if (def->type == MSG_BOX_CREATE || def->type == MSG_PIPE) {
+		/* Header as chan.c has it: len, type, op, session, req, fd. */
+		uint32_t h[8] = { array.size, def->type, 1, 0, 2, 0, 3,
+		    def->type == MSG_PIPE };
+
+		add8(255);
+		add8(255);
+		add8(h[7]);
+		add(h, sizeof(h));
+		add(array.data, array.size);
+		seed("f_chan", def->name, 0);
+	}
+	msgpack_sbuffer_destroy(&map);
+	msgpack_sbuffer_destroy(&array);
+}
+
+static void
+records(void)
+{
+	static const uint8_t	 prev[RECORD_HASH_LEN];
+	uint8_t			 buf[RECORD_FRAME_MAX], link[RECORD_HASH_LEN];
+	struct record		 r;
+	int			 n;
+
+	memset(&r, 0, sizeof(r));
+	r.seq = r.sbx = r.sseq = 1;
+	r.details = (const uint8_t *)"\x80";
+	r.ndetails = 1;
+	if ((n = record_encode(buf, sizeof(buf), &r, prev, link)) == -1)
+		errx(1, "record not encoded");
+	add8(0);
+	add(buf, n);
+	seed("f_record", "event", 0);
+	buf[0] = RECORD_SKELETON;
+	add8(0);
+	add(buf, RECORD_FRAME_HEAD);
+	seed("f_record", "skeleton", 0);
+}
+
+int
+main(int argc, char *argv[])
+{
+	const struct msg_def	*def;
+	uint32_t		 i;
+
+	if (argc != 2 || mkdir(argv[1], 0755) == -1)
+		if (argc != 2 || errno != EEXIST)
+			errx(1, "usage: h_seeds directory");
+	if (chdir(argv[1]) == -1)
+		err(1, "%s", argv[1]);
+	for (i = 0; i < MSG_MAX; i++)
+		if ((def = msg_def(i)) != NULL)
+			message(def);
+	records();
+	return (0);
+}
