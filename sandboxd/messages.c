@@ -74,6 +74,13 @@ static const struct msg_field f_session[] = {
 	MSG_F(msg_session, bounds, M_U64V, 3 * LIMIT_MAX, 0),
 };
 
+static const struct msg_field f_session_refused[] = {
+	MSG_F(msg_session_refused, uid, M_UINT, 0, 0),
+	MSG_F(msg_session_refused, code, M_UINT, CODE_MAX - 1, 0),
+	MSG_F(msg_session_refused, more, M_UINT, 0, 0),
+	MSG_F(msg_session_refused, text, M_STR, 0, 0),
+};
+
 static const struct msg_field f_client[] = {
 	MSG_F(msg_client, uid, M_UINT, 0, 0),
 };
@@ -287,6 +294,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_SESSION_CLOSED) = MSG_DEF_EMPTY(MSG_SESSION_CLOSED, "SESSION_CLOSED"),
 	AT(MSG_SESSION_RIGHTS) = MSG_DEF(MSG_SESSION_RIGHTS, "SESSION_RIGHTS",
 	    msg_session, f_session),
+	AT(MSG_SESSION_REFUSED) = MSG_DEF(MSG_SESSION_REFUSED,
+	    "SESSION_REFUSED", msg_session_refused, f_session_refused),
 	AT(MSG_WORK_DONE) = MSG_DEF(MSG_WORK_DONE, "WORK_DONE", msg_work_done,
 	    f_work_done),
 	AT(MSG_RELOAD_DONE) = MSG_DEF(MSG_RELOAD_DONE, "RELOAD_DONE", msg_result,

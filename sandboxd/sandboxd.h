@@ -68,6 +68,7 @@ enum msg_type {
 	MSG_SESSION_OPEN,	/* header.session; before the frontend has it */
 	MSG_SESSION_CLOSED,	/* header.session; the client hung up */
 	MSG_SESSION_RIGHTS,	/* header.session; before a reload's CONF_END */
+	MSG_SESSION_REFUSED,	/* at accept; not more than a few */
 	MSG_PROC,		/* one of each process, after GO */
 	MSG_WORK_DONE,		/* answers WORK_MAKE and WORK_REMOVE */
 	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
@@ -233,6 +234,13 @@ struct msg_session {
 	uint32_t	 others;
 	struct u64v	 by;		/* places: own's, then others' */
 	struct u64v	 bounds;	/* most, per, place of each limit */
+};
+
+struct msg_session_refused {
+	uint32_t	 uid;
+	uint32_t	 code;
+	uint64_t	 more;		/* that were not told of before it */
+	char		 text[TEXT_MAX + 1];
 };
 
 /* MSG_CLIENT */

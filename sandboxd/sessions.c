@@ -483,6 +483,31 @@ on_pause(int fd, short event, void *arg)
 		event_add(&ev_accept, NULL);
 }
 
+/*
+ * The store writes it down.  A few, since who comes again and again must fill
+ * neither its pipe nor the log; the others are counted.
+ */
+static void
+refuse_tell(int fd, uid_t uid, enum code code, const char *text)
+{
+	static const struct bound	 few = { 10, 600000, 0 };
+	static uint64_t			 bucket, more;
+	struct msg_session_refused	 m;
+
+	refuse(fd, code, text);
+	if (limit_rate(&bucket, &few, parent_ms() * 1000000) != 0) {
+		more++;
+		return;
+	}
+	memset(&m, 0, sizeof(m));
+	m.uid = uid;
+	m.code = code;
+	m.more = more;
+	strlcpy(m.text, text, sizeof(m.text));
+	more = 0;
+	parent_send(ROLE_STORE, MSG_SESSION_REFUSED, 0, 0, 0, -1, &m);
+}
+
 /* By what the rules and the limits come to for him. */
 static void
 admit(int c, const struct ucred *cred)
@@ -500,11 +525,11 @@ admit(int c, const struct ucred *cred)
 	session_rights(cred->uid, cred->gid, &groups, &rights, bounds);
 	u64v_clear(&groups);
 	if (rights.own == 0 && rights.others == 0)
-		refuse(c, CODE_PERMISSION_DENIED,
+		refuse_tell(c, cred->uid, CODE_PERMISSION_DENIED,
 		    "no rule allows you anything here");
 	else if (too_many(cred->uid, &bounds[LIMIT_CLIENTS], text,
 	    sizeof(text)))
-		refuse(c, CODE_LIMIT_EXCEEDED, text);
+		refuse_tell(c, cred->uid, CODE_LIMIT_EXCEEDED, text);
 	else
 		session_new(c, cred, &rights, bounds);
 }

@@ -229,6 +229,17 @@ parent_recv_session_closed(struct chan *ch, struct frame *f, void *msg)
 }
 
 static int
+parent_recv_session_refused(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_session_refused	*m = msg;
+
+	(void)ch;
+	(void)f;
+	audit_refused(m->uid, "connect", "", m->code, m->text, m->more);
+	return (0);
+}
+
+static int
 parent_recv_proc(struct chan *ch, struct frame *f, void *msg)
 {
 	(void)ch;
@@ -301,6 +312,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_SESSION_OPEN, parent_recv_session_open },
 	{ MSG_SESSION_CLOSED, parent_recv_session_closed },
 	{ MSG_SESSION_RIGHTS, parent_recv_session_rights },
+	{ MSG_SESSION_REFUSED, parent_recv_session_refused },
 	{ MSG_PROC, parent_recv_proc },
 	{ MSG_WORK_DONE, parent_recv_work_done },
 	{ MSG_RELOAD_DONE, parent_recv_reload_done },

@@ -259,7 +259,8 @@ quota_rate(const struct asker *a, enum limit l, char *text, size_t len)
 	now = quota_now();
 	all = buckets_all[l];
 	/* The administrator can look also when there is a crowd. */
-	if ((a->uid != 0 || l != LIMIT_REQUESTS) && (wait = limit_rate(&all, &st.all[l], now)) != 0) {
+	if ((a->uid != 0 || l != LIMIT_REQUESTS) &&
+	    (wait = limit_rate(&all, &st.all[l], now)) != 0) {
 		snprintf(text, len, "%s: limit %llu per %llus in all, the "
 		    "next in %llu ms", limit_name(l),
 		    (unsigned long long)st.all[l].most,

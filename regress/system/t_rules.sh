@@ -64,6 +64,8 @@ rights_body()
 		not "no rule allows you anything here (permission_denied)" \
 		    "$none" $c
 	done
+	await '"$CTL" events -t audit >out && grep -q "uid=$none .*\
+what=connect why=\"no rule allows you anything here\"" out'
 	may "$one" create -i web
 	may "$one" exec web true
 	may "$one" list
