@@ -25,7 +25,7 @@ next_row(uint8_t *key, size_t *nkey, size_t *len)
 	memset(key, 0, 32);
 	*nkey = what & 0x80 ? 17 : 9;
 	key[8] = what >> 2 & 3;
-	key[16] = what & 3;
+	key[16] = *nkey == 17 ? what & 3 : 0;
 	row = fuzz_copy(r.p, r.len);
 	*len = r.len;
 	return (1);

@@ -236,6 +236,193 @@ records(void)
 	seed("f_record", "skeleton", 0);
 }
 
+/* A frame, beginning with the byte that says of whom it is. */
+static void
+frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
+{
+	if (n == -1)
+		errx(1, "frame not encoded");
+	add8(of_guest);
+	add(buf, n);
+	seed("f_gproto", of_guest ? "guest" : "runner", number);
+	step(0, buf, n);
+}
+
+#define BUF	buf, sizeof(buf)
+
+/* A runner's word to the guest, and what its commands do meanwhile. */
+static void
+to_guest(void)
+{
+	struct gp_welcome	 welcome = { GP_VERSION };
+	struct gp_start		 start;
+	struct gp_resume	 resume = { 0, 0 };
+	struct gp_ack		 ack = { GP_STDOUT, 257 };
+	struct gp_input		 input = { 0, (const uint8_t *)"in", 2 };
+	struct gp_input_end	 input_end = { 2 };
+	struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
+	struct gp_cancel	 cancel = { 1000 };
+	struct gp_stop		 stop = { 1000 };
+	struct gp_ping		 ping;
+	uint8_t			 buf[SEED_MAX], all[SEED_MAX];
+	size_t			 nall = 0;
+	unsigned int		 i;
+	ssize_t			 n;
+
+	memset(&start, 0, sizeof(start));
+	memset(&ping, 0, sizeof(ping));
+	start.flags = GP_START_INPUT;
+	start.argc = 1;
+	start.args = "sh";
+	start.argslen = 3;
+	start.env = "";
+	start.dir = "/";
+	for (i = 0; i < 17; i++) {
+		n = 0;
+		switch (i) {
+		case 0:
+			n = gp_encode_welcome(BUF, &welcome);
+			break;
+		case 1:
+			n = gp_encode_start(BUF, 1, &start);
+			break;
+		case 2:
+			step(3, "\0\1", 2);	/* it runs */
+			break;
+		case 3:
+			n = gp_encode_input(BUF, 1, &input);
+			break;
+		case 4:
+			n = gp_encode_input_end(BUF, 1, &input_end);
+			break;
+		case 5:
+			step(2, "\0\0\2", 3);	/* it writes */
+			break;
+		case 6:
+			n = gp_encode_ack(BUF, 1, &ack);
+			break;
+		case 7:
+			n = gp_encode_signal(BUF, 1, &sig);
+			break;
+		case 8:
+			n = gp_encode_ping(BUF, &ping);
+			break;
+		case 9:
+			step(5, "", 0);		/* the runner goes */
+			break;
+		case 10:
+			n = gp_encode_welcome(BUF, &welcome);
+			break;
+		case 11:
+			n = gp_encode_resume(BUF, 1, &resume);
+			break;
+		case 12:
+			n = gp_encode_cancel(BUF, 1, &cancel);
+			break;
+		case 13:
+			step(3, "\0\4\0\3", 4);	/* it ends */
+			break;
+		case 14:
+			step(6, "\2", 1);	/* time passes */
+			break;
+		case 15:
+			n = gp_encode_forget(BUF, 1);
+			break;
+		case 16:
+			n = gp_encode_stop(BUF, &stop);
+			break;
+		}
+		if (n != 0)
+			frame(buf, n, 0, i);
+		/* Each frame was a seed alone; all of them are another. */
+		memcpy(all + nall, s.data, s.len);
+		nall += s.len;
+		s.len = 0;
+		add(all, nall);
+		seed("f_guest", "life", i);
+	}
+}
+
+/* A guest's word to the runner. */
+static void
+to_runner(void)
+{
+	struct gp_hello		 hello;
+	struct gp_state		 state;
+	struct gp_states_end	 end = { 1 };
+	struct gp_started	 started = { 7, 1 };
+	struct gp_not_started	 not_started = { GP_NS_NOENT, 2 };
+	struct gp_output	 output = { GP_STDOUT, 0,
+	    (const uint8_t *)"out", 3 };
+	struct gp_input_ack	 input_ack = { 0, 0 };
+	struct gp_exit		 xit;
+	struct gp_background	 background = { 1, 2 };
+	uint8_t			 buf[SEED_MAX], all[SEED_MAX];
+	size_t			 nall = 0;
+	unsigned int		 i;
+	ssize_t			 n;
+
+	memset(&hello, 0, sizeof(hello));
+	hello.version = GP_VERSION;
+	hello.boot = 1;
+	hello.pid = 1;
+	hello.release = "1";
+	memset(&state, 0, sizeof(state));
+	state.state = GP_ST_RUNNING;
+	state.pid = 7;
+	memset(&xit, 0, sizeof(xit));
+	xit.kind = GP_EXITED;
+	xit.out_len = 3;
+	for (i = 0; i < 11; i++) {
+		n = 0;
+		switch (i) {
+		case 0:
+			/* Execs of all kinds are ordered. */
+			step(2, "\1", 1);
+			step(2, "\2", 1);
+			step(2, "\3", 1);
+			break;
+		case 1:
+			n = gp_encode_hello(BUF, &hello);
+			break;
+		case 2:
+			n = gp_encode_state(BUF, 1, &state);
+			break;
+		case 3:
+			n = gp_encode_states_end(BUF, &end);
+			break;
+		case 4:
+			n = gp_encode_started(BUF, 1, &started);
+			break;
+		case 5:
+			n = gp_encode_output(BUF, 1, &output);
+			break;
+		case 6:
+			n = gp_encode_input_ack(BUF, 1, &input_ack);
+			break;
+		case 7:
+			n = gp_encode_not_started(BUF, 2, &not_started);
+			break;
+		case 8:
+			n = gp_encode_exit(BUF, 1, &xit);
+			break;
+		case 9:
+			n = gp_encode_background(BUF, 1, &background);
+			break;
+		case 10:
+			step(3, "\1", 1);	/* the store forgets */
+			break;
+		}
+		if (n != 0)
+			frame(buf, n, 1, i);
+		memcpy(all + nall, s.data, s.len);
+		nall += s.len;
+		s.len = 0;
+		add(all, nall);
+		seed("f_runner", "life", i);
+	}
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -251,5 +438,7 @@ main(int argc, char *argv[])
 		if ((def = msg_def(i)) != NULL)
 			message(def);
 	records();
+	to_guest();
+	to_runner();
 	return (0);
 }
