@@ -172,7 +172,7 @@ inventory_next(struct inventory *inv)
 	    inv->next < json_array_size(inv->list)) {
 		id = json_string_value(json_object_get(json_array_get(
 		    inv->list, inv->next++), "Id"));
-		if (id == NULL || !engine_name_ok(id)) {
+		if (id == NULL || !engine_id_ok(id)) {
 			inv->failed = 1;
 			snprintf(inv->why, sizeof(inv->why),
 			    "a container in the list has no sound ID");

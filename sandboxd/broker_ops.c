@@ -183,7 +183,7 @@ bop_set_container(struct bop *op, const json_t *j)
 	const char	*id;
 
 	id = json_string_value(json_object_get(j, "Id"));
-	if (id == NULL || !engine_name_ok(id) ||
+	if (id == NULL || !engine_id_ok(id) ||
 	    strlcpy(op->container, id, sizeof(op->container)) >=
 	    sizeof(op->container)) {
 		op->container[0] = '\0';
@@ -358,7 +358,7 @@ create_image(struct engine_answer *ans, void *arg)
 		return;
 	}
 	id = json_string_value(json_object_get(ans->json, "Id"));
-	if (id == NULL || !engine_image_ok(id) ||
+	if (id == NULL || !engine_image_id_ok(id) ||
 	    !policy_image_is(ans->json, op->req.image) ||
 	    strlcpy(op->box.image, id, sizeof(op->box.image)) >=
 	    sizeof(op->box.image)) {
@@ -735,8 +735,7 @@ broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 	struct bop	*op;
 
 	/* An ID is all that a stray has; a name would reach too far. */
-	if (ref->container[0] != '\0' && (strlen(ref->container) != 64 ||
-	    strspn(ref->container, "0123456789abcdef") != 64))
+	if (ref->container[0] != '\0' && !engine_id_ok(ref->container))
 		return (-1);
 	if (ref->n == 0 && (type != MSG_BOX_REMOVE ||
 	    ref->container[0] == '\0'))
@@ -839,7 +838,7 @@ broker_op_event(const json_t *j)
 	if (action == NULL || container == NULL || name == NULL ||
 	    ours == NULL ||
 	    strcmp(ours, broker_env.policy.conf.instance) != 0 ||
-	    !engine_name_ok(container) ||
+	    !engine_id_ok(container) ||
 	    (n = policy_number(&broker_env.policy, name)) == 0)
 		return;
 	TAILQ_FOREACH(op, &bops, entry)

@@ -818,6 +818,19 @@ engine_name_ok(const char *name)
 	return (i >= 2 && i < ENGINE_NAME_MAX);
 }
 
+int
+engine_id_ok(const char *id)
+{
+	return (strlen(id) == ENGINE_ID_LEN &&
+	    strspn(id, "0123456789abcdef") == ENGINE_ID_LEN);
+}
+
+int
+engine_image_id_ok(const char *id)
+{
+	return (strncmp(id, "sha256:", 7) == 0 && engine_id_ok(id + 7));
+}
+
 /*
  * [host[:port]/]path[:tag][@digest], or an ID.  Narrower than the Engine's
  * grammar where that costs nothing: no component is empty or begins with

@@ -19,6 +19,7 @@
 #define ENGINE_API_MAJOR	1
 #define ENGINE_API_OLDEST	41	/* older ones are not spoken */
 
+#define ENGINE_ID_LEN		64	/* of a container */
 #define ENGINE_NAME_MAX		128	/* a container's name or ID */
 #define ENGINE_IMAGE_MAX	256	/* an image's name or ID */
 #define ENGINE_TEXT_MAX		512	/* the reason of a failure */
@@ -72,6 +73,9 @@ struct engine_call *engine_events(const char *, void (*)(void *),
 void	 engine_cancel(struct engine_call *);
 
 int	 engine_name_ok(const char *);
+/* Whole ones, as the Engine gives them: it takes the beginnings as well. */
+int	 engine_id_ok(const char *);
+int	 engine_image_id_ok(const char *);
 int	 engine_image_ok(const char *);
 
 /* No deadline is longer than this, in milliseconds. */

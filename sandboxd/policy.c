@@ -146,7 +146,7 @@ policy_refuse_text(const struct msg_box_create *req, struct policy_error *e)
 	if (*p != '\0' || req->id[0] == '\0')
 		return (policy_fail(e, CODE_INVALID_ARGUMENT, "id",
 		    "invalid id"));
-	if (req->nonce[0] == '\0' ||
+	if (strlen(req->nonce) != sizeof(req->nonce) - 1 ||
 	    strspn(req->nonce, "0123456789abcdef") != strlen(req->nonce))
 		return (policy_fail(e, CODE_INTERNAL, "",
 		    "invalid operation"));
