@@ -27,10 +27,18 @@ children()
 	cat "/proc/$(daemon_pid)/task/$(daemon_pid)/children"
 }
 
+# How many descriptors each has.  Of the broker's sockets some are connections
+# to the Engine that are kept, which may be one more or less.
 fds()
 {
 	for p in $(daemon_pid) $(children); do
-		ls "/proc/$p/fd" | wc -l
+		if [ "$p" = "$(daemon_child broker)" ]; then
+			find "/proc/$p/fd" -type l ! -lname 'socket:*' | wc -l
+			echo "$(($(find "/proc/$p/fd" -lname 'socket:*' |
+			    wc -l) < 20))"
+		else
+			ls "/proc/$p/fd" | wc -l
+		fi
 	done
 }
 
