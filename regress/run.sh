@@ -17,6 +17,10 @@
 #	SBX_BIN		the programs as they are installed, for every user
 #	SBX_FAULTBIN	the same with fault points
 #	SBX_ENGINE	the path of the Engine's socket
+#	SBX_RECORDED	the same Engine behind a program that writes down each
+#			request: a daemon is to use this one, and at the end
+#			of the run each create's body and each request is
+#			judged (engine/check_body.py); a bad one is a failure
 #	SLOW		what time limits are to be multiplied with (1)
 #	SOAK		"yes" for the larger figures
 #
@@ -37,6 +41,7 @@ jobs=${JOBS:-2}
 SLOW=${SLOW:-1}
 SOAK=${SOAK:-no}
 engine=
+recorder=
 kyua=
 scratch=
 
@@ -62,7 +67,9 @@ die() {
 	exit 1
 }
 
-for p in kyua atf-sh dockerd docker; do
+# That of the system, whatever else is in the path.
+python="/usr/bin/python3 -I -B"
+for p in kyua atf-sh dockerd docker /usr/bin/python3; do
 	command -v $p >/dev/null || die "$p is missing: run 'make deps' as root"
 done
 [ "$(id -u)" -eq 0 ] || die "the tests change users: run this as root"
@@ -88,6 +95,11 @@ cleanup() {
 		wait "$kyua" 2>/dev/null || :
 	fi
 	cd "$SBX_TOP"
+	if [ -n "$recorder" ]; then
+		kill -TERM "$recorder" 2>/dev/null || :
+		wait "$recorder" 2>/dev/null || :
+		recorder=
+	fi
 	if [ -n "$scratch" ] && [ "${KEEP:-no}" = yes ]; then
 		echo "kept: $scratch (end its Engine with: sh" \
 		    "regress/engine/engine.sh remove $engine)"
@@ -209,6 +221,7 @@ SBX_BIN=$scratch/bin
 SBX_FAULTBIN=$scratch/faultbin
 engine=$scratch/e-${scratch##*.}
 SBX_ENGINE=$engine/docker.sock
+SBX_RECORDED=$scratch/recorded
 TMPDIR=$scratch/tmp
 mkdir "$SBX_BIN" "$SBX_FAULTBIN" "$TMPDIR" "$scratch/tests"
 
@@ -264,9 +277,25 @@ done
 chmod -R u=rwX,go=rX "$scratch/tests"
 
 sh regress/engine/engine.sh start "$engine"
+# A benchmark measures the Engine as it is.
+if [ -z "${RUN:-}" ]; then
+	$python regress/engine/record.py "$SBX_RECORDED" "$SBX_ENGINE" \
+	    "$scratch/requests" "$scratch" </dev/null &
+	recorder=$!
+	n=600
+	until [ -S "$SBX_RECORDED" ]; do
+		n=$((n - 1))
+		[ "$n" -gt 0 ] && kill -0 "$recorder" 2>/dev/null ||
+		    die "the recorder does not start"
+		sleep 0.1
+	done
+else
+	SBX_RECORDED=$SBX_ENGINE
+fi
 [ "$SOAK" != yes ] || FUZZ_SECONDS=${FUZZ_SECONDS:-300}
 [ -z "${FUZZ_SECONDS:-}" ] || export FUZZ_SECONDS
-export SBX_TOP SBX_SCRATCH SBX_BIN SBX_FAULTBIN SBX_ENGINE SLOW SOAK TMPDIR
+export SBX_TOP SBX_SCRATCH SBX_BIN SBX_FAULTBIN SBX_ENGINE \
+    SBX_RECORDED SLOW SOAK TMPDIR
 
 # Something else that needs what a run has: the benchmark.
 if [ -n "${RUN:-}" ]; then
@@ -303,6 +332,18 @@ counts=$(report | awk '/^Test cases: / {
 	gsub(/,/, ""); t = $3; s = $5; b = $10; f = $12
 } END { printf "%d %d %d", t - s - b - f, b + f, s }')
 set -- ${counts:-0 0 0}
+
+# What the Engine was asked: one failure more if it should not have been.
+if [ "$1" -gt 0 ]; then
+	if $python regress/engine/check_body.py records \
+	    "$scratch"/requests* >"$scratch/judged" 2>&1; then
+		tail -n 1 "$scratch/judged"
+	else
+		echo "===> what the Engine was asked"
+		cut -c 1-4000 "$scratch/judged"
+		set -- "$1" $(($2 + 1)) "$3"
+	fi
+fi
 status=0
 [ "$2" -eq 0 ] && [ "$3" -eq 0 ] && [ "$1" -gt 0 ] || status=1
 

@@ -24,7 +24,7 @@ union answer {
 static void
 begin(struct tb *tb)
 {
-	const char	*sock = getenv("SBX_ENGINE");
+	const char	*sock = getenv("SBX_RECORDED");
 
 	ATF_REQUIRE(sock != NULL);
 	tb_policy(tb);
@@ -171,8 +171,8 @@ ATF_TC_BODY(image, tc)
 	ATF_REQUIRE(tb.policy.rules != NULL);
 	*tb.policy.rules = rule;
 	tb.policy.nrules = 1;
-	ATF_REQUIRE(getenv("SBX_ENGINE") != NULL);
-	tb_start(&tb, getenv("SBX_ENGINE"));
+	ATF_REQUIRE(getenv("SBX_RECORDED") != NULL);
+	tb_start(&tb, getenv("SBX_RECORDED"));
 	tb_up(&tb);
 	tb_import(&tb);
 	tb_request(&tb, &req, 1);

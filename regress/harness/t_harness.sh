@@ -38,6 +38,8 @@ tree()
 		bad_body() { echo this-is-why; atf_fail "it was to be"; }
 		atf_test_case skip
 		skip_body() { atf_skip "no such thing here"; }
+		atf_test_case stray
+		stray_body() { docker -H "unix://\$SBX_RECORDED" images || atf_fail "no answer"; }
 		atf_test_case hang
 		hang_body() { mkfifo f; echo \$SBX_SCRATCH >$PWD/hangs; cat f; }
 		atf_init_test_cases()
@@ -46,6 +48,7 @@ tree()
 			atf_add_test_case bad
 			atf_add_test_case skip
 			[ "\${HANG:-no}" = no ] || atf_add_test_case hang
+			[ "\${STRAY:-no}" = no ] || atf_add_test_case stray
 		}
 	EOT
 }
@@ -99,6 +102,21 @@ nothing_body()
 	    sh "$T/regress/run.sh" sample/t_sh:absent
 	rm "$T"/regress/sample/t_*
 	atf_check -s exit:1 -o empty -e match:"no tests" sh "$T/regress/run.sh"
+}
+
+atf_test_case asked
+asked_head()
+{
+	atf_set descr "a request that no daemon may make fails the run"
+}
+asked_body()
+{
+	tree
+	atf_check -s exit:1 -o save:out -e ignore \
+	    env STRAY=yes sh "$T/regress/run.sh" sample/t_sh:stray
+	cat out
+	atf_check_equal "$(tail -n 1 out)" "1 passed, 1 failed, 0 skipped"
+	atf_check -o ignore grep "what the Engine was asked" out
 }
 
 atf_test_case interrupted
@@ -206,6 +224,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case counts
 	atf_add_test_case nothing
+	atf_add_test_case asked
 	atf_add_test_case interrupted
 	atf_add_test_case engine
 	atf_add_test_case users
