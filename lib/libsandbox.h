@@ -49,6 +49,7 @@ struct sandbox_answer {
 		struct proto_verify	 verify;
 		struct proto_right	 right;
 		struct proto_limit	 limit;
+		struct proto_control	 control;
 	} u;
 };
 
@@ -143,6 +144,8 @@ int	 sandbox_reload(struct sandbox *);
 int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
 /* The callback gets RIGHT and LIMIT. */
 int	 sandbox_rules(struct sandbox *, sandbox_cb, void *);
+/* The callback gets CONTROL. */
+int	 sandbox_doctor(struct sandbox *, sandbox_cb, void *);
 
 /*
  * Bytes.  These run a poll(2) loop of their own until the request is over.

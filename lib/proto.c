@@ -255,6 +255,13 @@ static const struct msg_field f_limit[] = {
 	MSG_F(proto_limit, by, M_STR, 0, M_OPT),
 };
 
+static const struct msg_field f_control[] = {
+	MSG_F(proto_control, name, M_STR, 0, 0),
+	MSG_F(proto_control, state, M_STR, 0, 0),
+	MSG_F(proto_control, proof, M_STR, 0, 0),
+	MSG_F(proto_control, advice, M_STR, 0, M_OPT),
+};
+
 static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_HELLO] = MSG_DEF(PROTO_HELLO, "hello", proto_hello,
 	    f_hello),
@@ -295,6 +302,7 @@ static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_RELOAD] = MSG_DEF_EMPTY(PROTO_RELOAD, "reload"),
 	[PROTO_LOG_VERIFY] = MSG_DEF_EMPTY(PROTO_LOG_VERIFY, "log_verify"),
 	[PROTO_RULES] = MSG_DEF_EMPTY(PROTO_RULES, "rules"),
+	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
 	[PROTO_HELLO_OK] = MSG_DEF(PROTO_HELLO_OK, "hello_ok", proto_hello_ok,
 	    f_hello_ok),
 	[PROTO_END] = MSG_DEF(PROTO_END, "end", proto_end,
@@ -329,6 +337,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_right),
 	[PROTO_LIMIT] = MSG_DEF(PROTO_LIMIT, "limit", proto_limit,
 	    f_limit),
+	[PROTO_CONTROL] = MSG_DEF(PROTO_CONTROL, "control", proto_control,
+	    f_control),
 };
 
 const struct msg_def *

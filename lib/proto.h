@@ -43,6 +43,7 @@ enum proto_type {
 	PROTO_RELOAD,		/* [] */
 	PROTO_LOG_VERIFY,	/* [VERIFY] */
 	PROTO_RULES,		/* [RIGHT ..., LIMIT ...] */
+	PROTO_DOCTOR,		/* [CONTROL ...] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -62,6 +63,7 @@ enum proto_type {
 	PROTO_VERIFY,
 	PROTO_RIGHT,
 	PROTO_LIMIT,
+	PROTO_CONTROL,
 	PROTO_MAX
 };
 
@@ -335,6 +337,14 @@ struct proto_limit {
 	uint64_t	 per;		/* ms; of a rate */
 	uint64_t	 used;
 	char		 by[PLACE_MAX + 1];
+};
+
+/* Something that protects the host. */
+struct proto_control {
+	char		 name[32];
+	char		 state[16];	/* "enforced", "degraded", "absent" */
+	char		 proof[TEXT_MAX + 1];	/* what was looked at */
+	char		 advice[256];	/* what to do if it is not enforced */
 };
 
 /* The table of one type; NULL for none. */

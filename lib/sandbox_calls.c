@@ -335,6 +335,12 @@ sandbox_rules(struct sandbox *sb, sandbox_cb cb, void *arg)
 	return (sandbox_call(sb, PROTO_RULES, NULL, cb, arg));
 }
 
+int
+sandbox_doctor(struct sandbox *sb, sandbox_cb cb, void *arg)
+{
+	return (sandbox_call(sb, PROTO_DOCTOR, NULL, cb, arg));
+}
+
 ssize_t
 sandbox_write(int fd, const void *data, size_t len)
 {

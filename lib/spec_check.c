@@ -680,7 +680,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 	/* What has no fields has nothing to check. */
 	if (type == PROTO_PING || type == PROTO_STATUS ||
 	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY ||
-	    type == PROTO_RULES)
+	    type == PROTO_RULES || type == PROTO_DOCTOR)
 		return (0);
 	return (fail(e, CODE_UNSUPPORTED, "", "no request of type %u", type));
 }

@@ -441,6 +441,33 @@ out_limits_add(struct table *t, const struct proto_limit *l)
 }
 
 struct table *
+out_controls_new(void)
+{
+	static const char *const	 heads[] = { "CONTROL", "STATE",
+	    "PROOF" };
+
+	return (table_new(heads, sizeof(heads) / sizeof(heads[0])));
+}
+
+void
+out_controls_add(struct table *t, const struct proto_control *c)
+{
+	table_add(t, 0, "%s", c->name);
+	table_add(t, 1, "%s", c->state);
+	table_add(t, 2, "%s", c->proof);
+}
+
+/* What to do, in a line that says for which. */
+void
+out_advice(FILE *f, const struct proto_control *c)
+{
+	out_text(f, c->name);
+	fprintf(f, ": ");
+	out_text(f, c->advice);
+	fputc('\n', f);
+}
+
+struct table *
 out_ps_new(void)
 {
 	static const char *const	 heads[] = { "EXEC", "STATE", "STATUS",

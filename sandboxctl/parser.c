@@ -57,6 +57,7 @@ static const struct option_def	 opts_ps[] = {
 const struct command commands[] = {
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_delete, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
+	{ "doctor", opts_none, "[control ...]", 0, -1, 0, cmd_doctor },
 	{ "events", opts_events, "[id]", 0, 1, CMD_TYPE, cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },

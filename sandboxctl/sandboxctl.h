@@ -20,6 +20,8 @@
 #define EXIT_NOTFOUND		127
 #define EXIT_SIGNAL		128
 
+#define EXIT_UNPROTECTED	1	/* of doctor: not all is enforced */
+
 /* ms to wait for a daemon's return: more than it pauses after many deaths */
 #define CTL_AGAIN		90000
 
@@ -107,6 +109,9 @@ int		 cmd_rules(struct ctl *);
 int		 cmd_status(struct ctl *);
 int		 cmd_version(struct ctl *);
 
+/* cmd_doctor.c */
+int		 cmd_doctor(struct ctl *);
+
 /* cmd_sandbox.c */
 int		 create_fill(struct ctl *, struct proto_create *);
 int		 cmd_create(struct ctl *);
@@ -162,6 +167,10 @@ struct table	*out_rights_new(void);
 void		 out_rights_add(struct table *, const struct proto_right *);
 struct table	*out_limits_new(void);
 void		 out_limits_add(struct table *, const struct proto_limit *);
+struct table	*out_controls_new(void);
+void		 out_controls_add(struct table *,
+		    const struct proto_control *);
+void		 out_advice(FILE *, const struct proto_control *);
 struct table	*out_ps_new(void);
 void		 out_ps_add(struct table *, const struct proto_exec_info *);
 const char	*out_signal(int, char *, size_t);

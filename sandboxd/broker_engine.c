@@ -85,6 +85,50 @@ watch_ended(struct engine_answer *ans, void *arg)
 }
 
 static void
+watch_text(char *dst, size_t size, const json_t *j, const char *key)
+{
+	const char	*s = json_string_value(json_object_get(j, key));
+
+	*dst = '\0';
+	if (s != NULL)
+		engine_text(dst, size, s);
+}
+
+/* What it says of itself, for who asks what protects the host. */
+static void
+watch_features(const json_t *j)
+{
+	struct msg_engine	*m = &watch_msg;
+	const json_t		*v;
+	const char		*s;
+	char			 text[128];
+	size_t			 i;
+
+	watch_text(m->kernel, sizeof(m->kernel), j, "KernelVersion");
+	watch_text(m->runtime, sizeof(m->runtime), j, "DefaultRuntime");
+	watch_text(m->cgroup, sizeof(m->cgroup), j, "CgroupVersion");
+	watch_text(m->cgroup_driver, sizeof(m->cgroup_driver), j,
+	    "CgroupDriver");
+	watch_text(m->storage, sizeof(m->storage), j, "Driver");
+	m->security[0] = m->backing[0] = '\0';
+	json_array_foreach(json_object_get(j, "SecurityOptions"), i, v) {
+		if ((s = json_string_value(v)) == NULL)
+			continue;
+		engine_text(text, sizeof(text), s);
+		if (m->security[0] != '\0')
+			strlcat(m->security, " ", sizeof(m->security));
+		strlcat(m->security, text, sizeof(m->security));
+	}
+	json_array_foreach(json_object_get(j, "DriverStatus"), i, v) {
+		s = json_string_value(json_array_get(v, 0));
+		if (s == NULL || strcmp(s, "Backing Filesystem") != 0)
+			continue;
+		if ((s = json_string_value(json_array_get(v, 1))) != NULL)
+			engine_text(m->backing, sizeof(m->backing), s);
+	}
+}
+
+static void
 watch_info(struct engine_answer *ans, void *arg)
 {
 	char	 why[POLICY_WHY_MAX];
@@ -98,6 +142,7 @@ watch_info(struct engine_answer *ans, void *arg)
 		watch_down(why);
 		return;
 	}
+	watch_features(ans->json);
 	watch_call = engine_events(broker_env.policy.conf.instance, watch_up,
 	    watch_event, watch_ended, NULL);
 }
@@ -146,6 +191,8 @@ watch_version(struct engine_answer *ans, void *arg)
 		engine_text(watch_msg.version, sizeof(watch_msg.version), s);
 	snprintf(watch_msg.api, sizeof(watch_msg.api), "%d.%d",
 	    ENGINE_API_MAJOR, use);
+	snprintf(watch_msg.newest, sizeof(watch_msg.newest), "%d.%d",
+	    ENGINE_API_MAJOR, newest);
 	watch_arch[0] = '\0';
 	if ((s = json_string_value(json_object_get(ans->json, "Arch"))) != NULL)
 		engine_text(watch_arch, sizeof(watch_arch), s);

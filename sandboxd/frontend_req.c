@@ -57,6 +57,7 @@ static const struct {
 	[PROTO_RELOAD] = { 1, REQ_SHORT },
 	[PROTO_LOG_VERIFY] = { 1, REQ_LONG },
 	[PROTO_RULES] = { 1, REQ_SHORT },
+	[PROTO_DOCTOR] = { 1, REQ_SHORT },
 };
 
 int

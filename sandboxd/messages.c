@@ -263,7 +263,39 @@ static const struct msg_field f_engine[] = {
 	MSG_F(msg_engine, live_restore, M_UINT, 0, 0),
 	MSG_F(msg_engine, unenforced, M_UINT, 0, 0),
 	MSG_F(msg_engine, ncpu, M_UINT, 0, 0),
+	MSG_F(msg_engine, newest, M_STR, 0, 0),
+	MSG_F(msg_engine, kernel, M_STR, 0, 0),
+	MSG_F(msg_engine, runtime, M_STR, 0, 0),
+	MSG_F(msg_engine, security, M_STR, 0, 0),
+	MSG_F(msg_engine, cgroup, M_STR, 0, 0),
+	MSG_F(msg_engine, cgroup_driver, M_STR, 0, 0),
+	MSG_F(msg_engine, storage, M_STR, 0, 0),
+	MSG_F(msg_engine, backing, M_STR, 0, 0),
 	MSG_F(msg_engine, text, M_STR, 0, 0),
+};
+
+#define PATH_F(st, m)							\
+	MSG_F(st, m.path, M_STR, 0, 0),					\
+	MSG_F(st, m.there, M_UINT, 0, 0),				\
+	MSG_F(st, m.mode, M_UINT, 0, 0),				\
+	MSG_F(st, m.uid, M_UINT, 0, 0),					\
+	MSG_F(st, m.gid, M_UINT, 0, 0),					\
+	MSG_F(st, m.group, M_STR, 0, 0),				\
+	MSG_F(st, m.above, M_STR, 0, 0),				\
+	MSG_F(st, m.why, M_STR, 0, 0)
+
+static const struct msg_field f_host[] = {
+	MSG_F(msg_host, code, M_UINT, 0, 0),
+	PATH_F(msg_host, socket),
+	PATH_F(msg_host, state),
+	PATH_F(msg_host, engine),
+	MSG_F(msg_host, nmembers, M_UINT, 0, 0),
+	MSG_F(msg_host, members, M_STR, 0, 0),
+	MSG_F(msg_host, tmpfs, M_UINT, 0, 0),
+	MSG_F(msg_host, db_apart_work, M_UINT, 0, 0),
+	MSG_F(msg_host, db_apart_log, M_UINT, 0, 0),
+	MSG_F(msg_host, db_free, M_UINT, 0, 0),
+	MSG_F(msg_host, db_size, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_import[] = {
@@ -300,12 +332,15 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_work_done),
 	AT(MSG_RELOAD_DONE) = MSG_DEF(MSG_RELOAD_DONE, "RELOAD_DONE", msg_result,
 	    f_result),
+	AT(MSG_HOST) = MSG_DEF(MSG_HOST, "HOST", msg_host,
+	    f_host),
 	AT(MSG_OPEN) = MSG_DEF_EMPTY(MSG_OPEN, "OPEN"),
 	AT(MSG_WORK_MAKE) = MSG_DEF(MSG_WORK_MAKE, "WORK_MAKE", msg_work,
 	    f_work),
 	AT(MSG_WORK_REMOVE) = MSG_DEF(MSG_WORK_REMOVE, "WORK_REMOVE", msg_work,
 	    f_work),
 	AT(MSG_RELOAD) = MSG_DEF_EMPTY(MSG_RELOAD, "RELOAD"),
+	AT(MSG_DOCTOR) = MSG_DEF_EMPTY(MSG_DOCTOR, "DOCTOR"),
 	AT(MSG_CLIENT) = MSG_DEF(MSG_CLIENT, "CLIENT", msg_client,
 	    f_client),
 	AT(MSG_LISTEN) = MSG_DEF(MSG_LISTEN, "LISTEN", msg_listen,

@@ -245,6 +245,20 @@ recv_reload(const struct frame *f)
 	    -1, &m);
 }
 
+static void
+recv_doctor(const struct frame *f)
+{
+	struct msg_host	 m;
+
+	if (sessions_may(f->session, RIGHT_ADMIN))
+		parent_doctor(&m);
+	else {
+		memset(&m, 0, sizeof(m));
+		m.code = CODE_PERMISSION_DENIED;
+	}
+	parent_send(ROLE_STORE, MSG_HOST, f->op, f->session, f->req, -1, &m);
+}
+
 union parent_msg {
 	struct msg_log	 log;
 	struct msg_ready ready;
@@ -276,6 +290,11 @@ dispatch_one(struct child *c, const struct frame *f,
 			return (-1);
 		recv_reload(f);
 		return (0);
+	case MSG_DOCTOR:
+		if (!store)
+			return (-1);
+		recv_doctor(f);
+		return (0);
 	default:
 		return (-1);
 	}
@@ -305,7 +324,7 @@ child_frames(struct child *c, int only_log)
 		    (f.type != MSG_LOG && f.type != MSG_READY &&
 		    f.type != MSG_OPEN && f.type != MSG_BEAT &&
 		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
-		    f.type != MSG_RELOAD) ||
+		    f.type != MSG_RELOAD && f.type != MSG_DOCTOR) ||
 		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
 		    f.len == 0 ? sizeof(none) : f.len) == -1;
 		if (!bad) {

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 
 #include <limits.h>
 #include <stdint.h>
@@ -96,6 +97,9 @@ int	 beat_recv(struct child *);	/* -1: not asked for */
 void	 parent_send_conf(enum role);
 int	 parent_reload(char *text, size_t);
 
+/* parent_doctor.c: what the host looks like now */
+void	 parent_doctor(struct msg_host *);
+
 /* parent_check.c: is it what it should be?  -1: no, and says why. */
 int	 parent_check_child(const struct child *);
 /* What confines us ourselves; 0, or -1: it must be more. */
@@ -111,6 +115,7 @@ pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
 /* statedir.c: errors are told; -1. */
 int	 statedir_open(struct statedir *, const struct config *,
 	    const struct child *);
+int	 statedir_others(const struct stat *);	/* can write to it */
 int	 statedir_mount(const struct statedir *);
 void	 statedir_unmount(const struct statedir *);
 

@@ -72,12 +72,14 @@ enum msg_type {
 	MSG_PROC,		/* one of each process, after GO */
 	MSG_WORK_DONE,		/* answers WORK_MAKE and WORK_REMOVE */
 	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
+	MSG_HOST,		/* answers DOCTOR; header as there */
 
 	/* Store to parent. */
 	MSG_OPEN,		/* after GO: the event log is sound, and open */
 	MSG_WORK_MAKE,		/* workspace and socket directory of a number */
 	MSG_WORK_REMOVE,	/* idempotent, as is WORK_MAKE */
 	MSG_RELOAD,		/* header.session, req: who asked */
+	MSG_DOCTOR,		/* the same */
 
 	/*
 	 * And GUEST_BROKE, as the runner sends it: the sandbox over which
@@ -447,7 +449,41 @@ struct msg_engine {
 	uint32_t	 live_restore;
 	uint32_t	 unenforced;	/* limits that it cannot enforce */
 	uint32_t	 ncpu;		/* its processors, 0: not known */
+	char		 newest[16];	/* API that it speaks */
+	char		 kernel[64];
+	char		 runtime[64];
+	char		 security[512];	/* SecurityOptions, by spaces */
+	char		 cgroup[8];	/* version */
+	char		 cgroup_driver[32];
+	char		 storage[64];	/* driver */
+	char		 backing[64];	/* file system below it */
 	char		 text[TEXT_MAX + 1];	/* why it is away */
+};
+
+/* A file of the host's, and who can replace it. */
+struct msg_path {
+	char		 path[PLACE_MAX + 1];	/* cut to fit */
+	uint32_t	 there;
+	uint32_t	 mode;
+	uint32_t	 uid;
+	uint32_t	 gid;
+	char		 group[64];	/* its name */
+	char		 above[PLACE_MAX + 1];	/* others can write to that */
+	char		 why[64];	/* not there */
+};
+
+struct msg_host {
+	uint32_t	 code;		/* why the rest is empty */
+	struct msg_path	 socket;
+	struct msg_path	 state;
+	struct msg_path	 engine;	/* its socket */
+	uint32_t	 nmembers;	/* of that one's group */
+	char		 members[512];	/* by spaces, cut to fit */
+	uint32_t	 tmpfs;		/* state is on one */
+	uint32_t	 db_apart_work;	/* other file systems */
+	uint32_t	 db_apart_log;
+	uint64_t	 db_free;	/* bytes */
+	uint64_t	 db_size;
 };
 
 struct msg_import {

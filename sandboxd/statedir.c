@@ -354,6 +354,15 @@ done:
 	return (ret);
 }
 
+/* Where names are their owners' alone (sticky), that is not so. */
+int
+statedir_others(const struct stat *st)
+{
+	return (st->st_uid != 0 || ((st->st_mode & S_IWOTH ||
+	    (st->st_mode & S_IWGRP && st->st_gid != 0)) &&
+	    !(st->st_mode & S_ISVTX)));
+}
+
 /*
  * The directory and all above it: whoever could write one of them could put
  * another tree in the place of ours.
@@ -386,10 +395,7 @@ statedir_place(const struct statedir *d)
 		return (-1);
 	while ((p = strrchr(path, '/')) != NULL) {
 		p[p == path ? 1 : 0] = '\0';
-		/* Where names are their owners' alone (sticky), that is so. */
-		if (stat(path, &st) == -1 || st.st_uid != 0 ||
-		    ((st.st_mode & S_IWOTH || (st.st_mode & S_IWGRP &&
-		    st.st_gid != 0)) && !(st.st_mode & S_ISVTX)))
+		if (stat(path, &st) == -1 || statedir_others(&st))
 			log_warnx("state %s: others can write to %s and put "
 			    "another in its place", d->path, path);
 		if (p == path)

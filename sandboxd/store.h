@@ -6,6 +6,7 @@
  *	store_frontend.c	clients' requests about sandboxes
  *	store_rights.c		who may do what
  *	store_quota.c		and how much
+ *	store_doctor.c		what protects the host
  *	store_audit.c		what was decided, as events
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
@@ -222,6 +223,10 @@ void		 rights_by(struct asker *, const struct session *,
 int		 rights_check(struct asker *, enum right,
 		    const struct sandbox *);
 int		 rights_recv_rules(struct chan *, struct frame *, void *);
+
+/* store_doctor.c */
+int		 doctor_recv_doctor(struct chan *, struct frame *, void *);
+int		 doctor_recv_host(struct chan *, struct frame *, void *);
 
 /* store_quota.c: the texts say why, if they return -1. */
 void		 quota_own(struct sandbox *);

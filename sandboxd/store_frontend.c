@@ -909,6 +909,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_RELOAD, frontend_recv_reload },
 	{ PROTO_LOG_VERIFY, events_recv_verify },
 	{ PROTO_RULES, rights_recv_rules },
+	{ PROTO_DOCTOR, doctor_recv_doctor },
 };
 
 void

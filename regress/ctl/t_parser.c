@@ -19,7 +19,7 @@ cmd_##name(struct ctl *ctl)						\
 	return (ctl->argc);						\
 }
 
-COMMAND(create) COMMAND(delete) COMMAND(events) COMMAND(exec)
+COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
 COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reload)
 COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(show) COMMAND(status) COMMAND(stop)

@@ -8,6 +8,7 @@
  * regress-objs: store_frontend.o store_ops.o
  * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
  * regress-objs: batch.o rules.o quota.o store_quota.o store_rights.o
+ * regress-objs: store_doctor.o doctor.o
  * regress-objs: store_audit.o
  * regress-objs: eventdb.o eventlog.o lifecycle.o model.o record.o
  * regress-objs: dispatch.o messages.o proc.o sandbox-linux.o policy.o

@@ -1,0 +1,51 @@
+/*
+ * What protects the host, for whom may know: the parent looks anew for each
+ * who asks, since what it is asked about changes without a word to us.
+ */
+#include <sys/types.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "store.h"
+
+int
+doctor_recv_doctor(struct chan *ch, struct frame *f, void *msg)
+{
+	struct asker	 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == 0 &&
+	    rights_check(&a, RIGHT_ADMIN, NULL) == 0)
+		pipe_send(&st.parent, MSG_DOCTOR, 0, a.session, a.req, -1,
+		    NULL);
+	return (0);
+}
+
+int
+doctor_recv_host(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_host		*m = msg;
+	struct doctor_facts	 facts;
+	struct proto_control	 c;
+	struct asker		 a = { .session = f->session, .req = f->req };
+	size_t			 i;
+
+	(void)ch;
+	if (session_find(f->session) == NULL)
+		return (0);
+	if (m->code != CODE_OK) {
+		answer_error(&a, m->code, NULL, "admin: not permitted");
+		return (0);
+	}
+	facts.procs = st.procs;
+	facts.nprocs = st.nprocs;
+	facts.host = m;
+	facts.engine = &st.engine;
+	facts.conf = &st.conf;
+	for (i = 0; doctor_judge(i, &facts, &c); i++)
+		answer(&a, PROTO_CONTROL, &c);
+	answer_end(&a);
+	return (0);
+}
