@@ -609,7 +609,8 @@ def forged(name):
 
 def main(argv):
     if argv[1:2] == ["bodies"]:
-        return bodies(open(argv[2], encoding="ascii") if len(argv) > 2 else sys.stdin)
+        return bodies(open(argv[2], encoding="ascii") if len(argv) > 2
+                      else sys.stdin)
     if len(argv) > 2 and argv[1] == "records":
         return records(argv[2:])
     if len(argv) == 3 and argv[1] == "forged":
