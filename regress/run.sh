@@ -168,6 +168,9 @@ mkdir -p "$obj"
 	[ -z "$variant" ] || echo "VARIANT = $variant"
 	echo "all: programs"
 	echo 'include ${TOP}/regress/regress.mk'
+	# What belongs to the tree is made there, with the tree's own flags
+	# and names in its dependencies: no rule by suffix may do it here.
+	echo ".SUFFIXES:"
 	all=
 	for a in $areas; do
 		mkdir -p "$obj/$a"
