@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "text.h"
 
 static int		 debug = 1;
 static int		 verbose;
@@ -51,18 +52,19 @@ log_sethook(void (*n_hook)(int, const char *))
 }
 
 /*
- * A stranger's bytes may be in a line: nothing unprintable passes, nor U+0080
- * to U+009F, which terminals that know UTF-8 do as they say.
+ * A stranger's bytes may be in a line: each byte of what is not printed as it
+ * stands becomes a question mark.
  */
 void
 log_clean(char *s)
 {
-	for (; *s != '\0'; s++)
-		if ((unsigned char)*s < ' ' || (unsigned char)*s == 0x7f)
+	size_t	 n;
+
+	while (*s != '\0') {
+		if ((n = text_char((unsigned char *)s)) == 0)
 			*s = '?';
-		else if ((unsigned char)*s == 0xc2 &&
-		    (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0)
-			*s = s[1] = '?';
+		s += n == 0 ? 1 : n;
+	}
 }
 
 void

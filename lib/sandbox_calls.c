@@ -467,6 +467,11 @@ sandbox_image_import(struct sandbox *sb, const char *name, int fd,
 		sandbox_answer_clear(&a);
 		return (-1);
 	}
+	if (a.type == PROTO_END) {
+		sandbox_answer_clear(&a);
+		return (sandbox_fail(sb, CODE_PROTOCOL,
+		    "the daemon left out its answer"));
+	}
 	(void)take_import(&a, &ia);
 	sandbox_answer_clear(&a);
 	if (ia.pipe != -1) {

@@ -30,7 +30,7 @@ sources()
 			    sandboxd/printconf.c sandboxd/rules.c \
 			    sandboxd/quota.c lib/spec_check.c lib/codes.c \
 			    lib/log.c \
-			    $MSG ;;
+			    lib/text.c $MSG ;;
 	f_engine)	echo regress/fuzz/fuzz.c sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
@@ -43,7 +43,7 @@ sources()
 	f_msg)		echo sandboxd/messages.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c lib/spec_check.c \
-			    lib/codes.c $MSG ;;
+			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/messages.c $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c sandboxd/runner_guest.c \
