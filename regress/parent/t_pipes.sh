@@ -87,7 +87,7 @@ nonsense_cleanup()
 atf_test_case one_frame cleanup
 one_frame_head()
 {
-	atf_set descr 'buffers between the processes that hold one frame'
+	atf_set descr '(c41) buffers between the processes that hold one frame'
 	atf_set timeout 1200
 }
 one_frame_body()

@@ -352,6 +352,42 @@ two_daemons_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case full cleanup
+full_head()
+{
+	atf_set descr '(c31) the disk under the Engine is full'
+	atf_set timeout 600
+}
+full_body()
+{
+	engine_dir
+	mkdir "$E/data"
+	mount -t tmpfs -o size=96m,mode=0711 full "$E/data" ||
+	    atf_fail "mount"
+	engine start
+	world
+	box -i one
+	# To the last byte, as far as the Engine itself writes nothing.
+	dd if=/dev/zero of="$E/data/ballast" bs=64k 2>/dev/null
+	cat /dev/zero >>"$E/data/ballast" 2>/dev/null
+	atf_check -s not-exit:0 -e match:"[Nn]o space left" "$CTL" create -i two
+	atf_check -o match:"^two .*failed" "$CTL" list
+	# What runs goes on, and its disk is not the Engine's.
+	atf_check "$CTL" exec one sh -c 'echo kept >file'
+	atf_check -o inline:"kept\n" "$CTL" exec one cat file
+	atf_check -o ignore "$CTL" delete one two
+	rm "$E/data/ballast"
+	box -i three
+	atf_check -o inline:"hi\n" "$CTL" exec three echo hi
+	atf_check -o ignore "$CTL" delete three
+	nothing_left
+	daemon_stop
+}
+full_cleanup()
+{
+	engine_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case away_at_start
@@ -360,6 +396,7 @@ atf_init_test_cases()
 	atf_add_test_case stopped
 	atf_add_test_case socket
 	atf_add_test_case gap
+	atf_add_test_case full
 	atf_add_test_case removed_outside
 	atf_add_test_case two_daemons
 }
