@@ -134,7 +134,8 @@ jobs_body()
 	    'trap "echo caught; exit 7" USR1; echo up
 	    while :; do sleep 0.1; done'
 	await '"$CTL" logs job.1 | grep -q up' 60
-	atf_check -o match:"^job.1 +running" "$CTL" ps
+	# What it writes may be read before its start is in the event log.
+	await '"$CTL" ps | grep -Eq "^job.1 +running"' 60
 	atf_check -o match:'^[{]"id":"job.1",.*"state":"running"' \
 	    "$CTL" -j ps job
 	atf_check "$CTL" kill -s usr1 job.1

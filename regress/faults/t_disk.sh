@@ -63,6 +63,7 @@ db_full_body()
 	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
 	    'until [ -e go ]; do usleep 100000; done; echo done; exit 5'
 	atf_check -o save:other "$CTL" exec -d "$BOX" sleep 100000
+	await '[ "$("$CTL" ps "$BOX" | grep -c running)" -eq 2 ]'
 	pids=$(cat "/proc/$(daemon_pid)/task/$(daemon_pid)/children")
 	fill db 1
 	refused exec -d "$BOX" true

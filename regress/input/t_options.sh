@@ -307,7 +307,7 @@ exec_body()
 (b69) | logs -o stdout -o stderr box.1  | 64 | option given twice: -o
 END
 	unchanged
-	atf_check -o match:"^box.1 +running" "$CTL" ps
+	await '"$CTL" ps | grep -Eq "^box.1 +running"' 60
 	atf_check "$CTL" kill -s KILL box.1
 	atf_check -s exit:137 "$CTL" wait box.1
 	before
