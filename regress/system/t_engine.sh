@@ -209,7 +209,8 @@ socket_body()
 	chmod 700 "$L"
 	broker_new
 	await 'status_has "^engine .*$L/s: Permission denied"'
-	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	# Until its guest is back nobody knows whether there is one.
+	await '[ "$("$CTL" exec web echo hi 2>err)" = hi ]'
 	atf_check -s not-exit:0 -e match:"unavailable" "$CTL" create
 	chmod 755 "$L"
 	await 'daemon_engine_is_up'
