@@ -13,6 +13,7 @@
 
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -36,6 +37,7 @@
 
 #define FILTER_MAX	4096		/* instructions, as the kernel has it */
 #define FILTER_HEAD	6		/* ours, before libseccomp's */
+#define FILTER_SECS	2		/* of the processor, to make it */
 #define NUMBERS_MAX	1024		/* no kernel has as many calls */
 #define X32_BIT		0x40000000	/* numbers of another architecture */
 
@@ -159,6 +161,22 @@ filter_add(scmp_filter_ctx ctx, uint32_t action, const struct confine_table *t)
 	}
 }
 
+/*
+ * Where an allocation fails libseccomp may go around in a circle for ever
+ * (2.5.4 does).  A filter takes under a millisecond: who has used seconds of
+ * the processor for it dies of SIGVTALRM and is replaced.  0: it is done.
+ */
+static void
+filter_deadline(time_t seconds)
+{
+	struct itimerval	 it;
+
+	memset(&it, 0, sizeof(it));
+	it.it_value.tv_sec = seconds;
+	if (setitimer(ITIMER_VIRTUAL, &it, NULL) == -1)
+		fatal("%s: setitimer", __func__);
+}
+
 static scmp_filter_ctx
 filter_new(uint32_t action)
 {
@@ -229,12 +247,14 @@ confine_filter(enum role role)
 
 	if (confine_lacks("seccomp"))
 		return (0);
+	filter_deadline(FILTER_SECS);
 	ctx = filter_new(filter_action());
 	n = confine_tables(role, t);
 	for (i = 0; i < n; i++)
 		filter_add(ctx, SCMP_ACT_ALLOW, &t[i]);
 	fprog.len = filter_export(ctx, prog);
 	seccomp_release(ctx);
+	filter_deadline(0);
 	filter_head(prog);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog) == -1) {
 		if (errno == EINVAL || errno == ENOSYS)
