@@ -93,7 +93,8 @@ static TAILQ_HEAD(call_list, engine_call) engine_calls =
     TAILQ_HEAD_INITIALIZER(engine_calls);
 static CURLM		*engine_multi;
 static char		*engine_path;
-static int		 engine_api;
+/* Until the Engine has told which it speaks. */
+static int		 engine_api = ENGINE_API_OLDEST;
 static struct event	 engine_timer;
 
 static void	engine_work(void);
