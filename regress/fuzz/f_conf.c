@@ -15,8 +15,9 @@
 static int	 conf_open(const char *);
 
 #define open(path, flags)	conf_open(path)
-#include "grammar.c"		/* of parse.y */
+#include "conf_file.c"
 #undef open
+#include "grammar.c"		/* of parse.y */
 
 static const char	*now;
 static size_t		 nnow;

@@ -27,9 +27,10 @@ sources()
 			    lib/sandbox_calls.c lib/sandbox_io.c lib/imsg.c \
 			    lib/ibuf.c lib/msgbuf.c lib/codes.c $MSG ;;
 	f_conf)		echo regress/fuzz/fuzz.c sandboxd/conf.c \
-			    sandboxd/printconf.c sandboxd/rules.c \
-			    sandboxd/quota.c lib/spec_check.c lib/codes.c \
-			    lib/log.c \
+			    sandboxd/conf_lex.c sandboxd/conf_set.c \
+			    sandboxd/conf_who.c sandboxd/printconf.c \
+			    sandboxd/rules.c sandboxd/quota.c \
+			    lib/spec_check.c lib/codes.c lib/log.c \
 			    lib/text.c $MSG ;;
 	f_engine)	echo regress/fuzz/fuzz.c sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
