@@ -88,6 +88,19 @@ alloc_end()
 	daemon_stop
 }
 
+# A sweep goes on until nobody has asked for that much memory twenty times in
+# a row.
+more()	# role
+{
+	if hit "$1" alloc; then
+		hits=$((hits + 1))
+		misses=0
+	else
+		misses=$((misses + 1))
+	fi
+	[ $misses -lt 20 ]
+}
+
 # The first of them fall on what is allocated once, and so on.
 points()
 {
@@ -121,14 +134,17 @@ alloc_body()
 {
 	! with_asan || return 0
 	alloc_world
-	hits=0
+	hits=0 misses=0
 	for n in $(points "$2" "$(figure $4 "$3")"); do
 		shim "$1" alloc error ENOMEM "$n" 0
 		work "$n"
-		! hit "$1" alloc || hits=$((hits + 1))
+		more "$1" || break
 		shim "$1" off
 		served "$1 $n"
 	done
+	shim "$1" off
+	served "$1 $n"
+	echo "$1: $hits, the last of them $n"
 	[ $hits -gt 2 ] || atf_fail "hit $hits times only"
 	alloc_end
 }
@@ -188,11 +204,14 @@ start_body()
 	shim_use
 	daemon_conf
 	for r in frontend store broker runner; do
+		hits=0 misses=0
 		for n in $(points "$(figure 60 3000)" "$(figure 20 0)"); do
 			: >"$LOG"
 			shim $r alloc error ENOMEM "$n" 0
 			daemon_run
 			await _up_or_dead
+			last=no
+			more $r || last=yes
 			shim $r off
 			if _gone "$(daemon_pid)"; then
 				[ -s "$LOG" ] ||
@@ -202,7 +221,9 @@ start_body()
 				kill "$(daemon_pid)"
 				await '_gone "$(daemon_pid)"'
 			fi
+			[ $last = no ] || break
 		done
+		echo "$r: $hits, the last of them $n"
 	done
 	daemon_start
 	atf_check -o match:"^events" "$CTL" log verify
