@@ -14,17 +14,17 @@
 
 /*
  * One permitted system call.  With arg there is a condition: of this argument
- * (counted from 1, the lower 32 bits, which is what the kernel reads of an
- * int) the bits of mask are value.  Two lines of one call: either will do.
+ * (counted from 1) the bits of mask are value.  Of an int the kernel reads the
+ * lower 32 bits, of a pointer all.  Two lines of one call: either will do.
  */
 struct confine_call {
 	int		 nr;		/* SCMP_SYS() */
 	uint32_t	 arg;		/* 0: whatever the arguments */
-	uint32_t	 mask;
-	uint32_t	 value;
+	uint64_t	 mask;
+	uint64_t	 value;
 };
 
-#define CONFINE_SELF	UINT32_MAX	/* as a value: our own pid */
+#define CONFINE_SELF	UINT64_MAX	/* as a value: our own pid */
 
 struct confine_table {
 	const struct confine_call	*calls;

@@ -29,6 +29,7 @@
 
 #define ANY(call)		{ SCMP_SYS(call), 0, 0, 0 }
 #define IS(call, n, v)		{ SCMP_SYS(call), n, UINT32_MAX, v }
+#define NIL(call, n)		{ SCMP_SYS(call), n, UINT64_MAX, 0 }
 #define HAS(call, n, bits)	{ SCMP_SYS(call), n, bits, bits }
 #define LACKS(call, n, bits)	{ SCMP_SYS(call), n, bits, 0 }
 
@@ -77,7 +78,7 @@ static const struct confine_call	 common[] = {
 	/* qsort(3) and malloc(3) ask how large the machine is. */
 	ANY(sysinfo), ANY(uname), IS(sched_getaffinity, 1, 0),
 	/* Limits are asked for, not set: there is no new one. */
-	ANY(getrlimit), IS(prlimit64, 3, 0),
+	ANY(getrlimit), NIL(prlimit64, 3),
 	ANY(exit), ANY(exit_group)
 };
 

@@ -149,7 +149,7 @@ filter_add(scmp_filter_ctx ctx, uint32_t action, const struct confine_table *t)
 		cmp.arg = c->arg - 1;
 		cmp.op = SCMP_CMP_MASKED_EQ;
 		cmp.datum_a = c->mask;
-		cmp.datum_b = c->value == CONFINE_SELF ? (uint32_t)getpid() :
+		cmp.datum_b = c->value == CONFINE_SELF ? (uint64_t)getpid() :
 		    c->value;
 		ret = seccomp_rule_add_array(ctx, action, c->nr, c->arg != 0,
 		    &cmp);
