@@ -194,6 +194,8 @@ void		 answer_error(const struct asker *, enum code, const char *,
 void		 answer_failed(const struct asker *, int);
 void		 answer_accepted(const struct asker *, const char *, uint64_t,
 		    const char *);
+void		 answer_wait(const struct asker *, uint32_t, struct sandbox *,
+		    uint32_t);
 void		 answer_sandbox(const struct asker *, struct sandbox *);
 void		 answer_exec(const struct asker *, struct sandbox *,
 		    const struct exec_row *);
@@ -207,12 +209,20 @@ void		 wait_exec(struct exec *);
 
 /* store_frontend.c */
 void		 store_dispatch_frontend(int, short, void *);
-void		 request_unpark(void);
-void		 request_gone(const struct session *);
-int		 request_space(const struct asker *);
+
+/* store_request.c */
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,
 		    uint64_t *);
+int		 request_park(int (*)(struct chan *, struct frame *, void *),
+		    const struct frame *, void *);
+void		 request_unpark(void);
+void		 request_gone(const struct session *);
+int		 request_space(const struct asker *);
+int		 request_engine(const struct asker *);
+
+/* store_create.c */
+int		 create_recv_create(struct chan *, struct frame *, void *);
 
 /* store_rights.c */
 int		 rights_set(struct rights *, struct bound *,

@@ -177,6 +177,18 @@ wait_add(const struct asker *a, uint32_t type, struct waiters *list,
 	return (p);
 }
 
+/* Answers a request that was accepted, and what it waits for. */
+void
+answer_wait(const struct asker *a, uint32_t type, struct sandbox *sb,
+    uint32_t wait)
+{
+	answer_accepted(a, sb->r.id, sb->r.op, lifecycle_name(sb->r.state));
+	if (wait)
+		wait_add(a, type, &sb->waiters, NULL);
+	else
+		answer_end(a);
+}
+
 static void
 wait_del(struct pending *p)
 {

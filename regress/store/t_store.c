@@ -5,7 +5,8 @@
  * regress-srcs: ring.c
  * regress-objs: store.o store_answer.o store_broker.o store_change.o
  * regress-objs: store_events.o store_exec.o store_exec_req.o
- * regress-objs: store_frontend.o store_ops.o
+ * regress-objs: store_frontend.o store_create.o store_request.o
+ * regress-objs: store_ops.o
  * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
  * regress-objs: batch.o rules.o quota.o store_quota.o store_rights.o
  * regress-objs: store_doctor.o doctor.o

@@ -1,0 +1,342 @@
+/*
+ * CREATE: defaults, policy, limits, the name and the user of a new sandbox,
+ * and the key by which a request that comes twice is known.
+ */
+#include <sys/types.h>
+
+#include <sha2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "log.h"
+#include "spec.h"
+#include "store.h"
+
+struct create {
+	struct asker		 a;
+	struct proto_create	 conf;
+	char			 digest[65];
+	struct sandbox		*sb;
+	int			 known;		/* the key made it before */
+	enum code		 code;
+	const char		*field;
+	char			 text[TEXT_MAX + 1];
+};
+
+static int	create_refuse(struct create *, enum code, const char *,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+
+static int
+create_refuse(struct create *q, enum code code, const char *field,
+    const char *fmt, ...)
+{
+	va_list	 ap;
+
+	q->code = code;
+	q->field = field;
+	va_start(ap, fmt);
+	vsnprintf(q->text, sizeof(q->text), fmt, ap);
+	va_end(ap);
+	return (BATCH_REFUSED);
+}
+
+/* What a sandbox may have at most, by the configuration. */
+static int
+create_limit(struct create *q, const char *field, uint64_t v, uint64_t max)
+{
+	if (max == 0 || v <= max)
+		return (BATCH_OK);
+	return (create_refuse(q, CODE_LIMIT_EXCEEDED, field, "invalid %s: "
+	    "%llu: the limit is %llu", field, (unsigned long long)v,
+	    (unsigned long long)max));
+}
+
+/* The Engine refuses more processors than it has. */
+static uint32_t
+create_cpus(void)
+{
+	uint32_t	 host = st.engine.ncpu * 1000;
+
+	if (host == 0 || st.engine.unenforced & UNENFORCED_CPUS)
+		return (st.conf.max_mcpus);
+	return (st.conf.max_mcpus == 0 || host < st.conf.max_mcpus ? host :
+	    st.conf.max_mcpus);
+}
+
+/* The least of a limit of all and the user's own. */
+static uint64_t
+create_most(const struct create *q, enum limit l, uint64_t max)
+{
+	uint64_t	 own = q->a.bounds[l].most;
+
+	return (own != 0 && (max == 0 || own < max) ? own : max);
+}
+
+/* The defaults, and what is not a matter of what others do meanwhile. */
+static int
+create_complete(struct create *q)
+{
+	struct proto_create	*c = &q->conf;
+	int64_t			 user = spec_user(c->user);
+	uint32_t		 max_mcpus = create_cpus();
+
+	if (c->image[0] == '\0')
+		strlcpy(c->image, st.conf.image, sizeof(c->image));
+	/* A default that is too much for this user is as much as he may. */
+	if (c->memory == 0)
+		c->memory = create_most(q, LIMIT_MEMORY_EACH, st.conf.memory);
+	if (c->mcpus == 0) {
+		c->mcpus = create_most(q, LIMIT_CPUS_EACH, st.conf.mcpus);
+		/* Who asked for none gets what there is. */
+		if (max_mcpus != 0 && c->mcpus > max_mcpus)
+			c->mcpus = max_mcpus;
+	}
+	if (c->pids == 0)
+		c->pids = create_most(q, LIMIT_PIDS_EACH, st.conf.pids);
+	if (st.conf.readonly)
+		c->readonly = 1;
+	if (c->workdir == NULL || c->workdir[0] == '\0') {
+		free(c->workdir);
+		if ((c->workdir = strdup("/workspace")) == NULL)
+			fatal("%s", __func__);
+	}
+	if (!policy_image(c->image))
+		return (create_refuse(q, CODE_POLICY_DENIED, "image",
+		    "image %s is not allowed here", c->image));
+	if (create_limit(q, "memory", c->memory, create_most(q,
+	    LIMIT_MEMORY_EACH, st.conf.max_memory)) ||
+	    create_limit(q, "mcpus", c->mcpus, create_most(q,
+	    LIMIT_CPUS_EACH, max_mcpus)) ||
+	    create_limit(q, "pids", c->pids, create_most(q,
+	    LIMIT_PIDS_EACH, st.conf.max_pids)))
+		return (BATCH_REFUSED);
+	if (user == 0 && !st.conf.allow_root)
+		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		    "root in a sandbox is not allowed here"));
+	if (user > 0 && (user < st.conf.uid_low || user > st.conf.uid_high))
+		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		    "invalid user: %lld: the range is %lld to %lld",
+		    (long long)user, (long long)st.conf.uid_low,
+		    (long long)st.conf.uid_high));
+	return (BATCH_OK);
+}
+
+/* What a request key stands for: the same bytes. */
+static void
+create_digest(struct create *q)
+{
+	struct proto_create	 c = q->conf;
+	msgpack_sbuffer		 sb;
+	uint32_t		 nowait = 0;
+	SHA2_CTX		 ctx;
+	uint8_t			 sum[32];
+	size_t			 i;
+
+	c.wait = nowait;
+	msgpack_sbuffer_init(&sb);
+	if (msg_encode_array(&sb, proto_def(PROTO_CREATE), &c) == -1)
+		fatal("%s", __func__);
+	SHA256Init(&ctx);
+	SHA256Update(&ctx, (const uint8_t *)sb.data, sb.size);
+	SHA256Final(sum, &ctx);
+	msgpack_sbuffer_destroy(&sb);
+	for (i = 0; i < sizeof(sum); i++)
+		snprintf(q->digest + 2 * i, 3, "%02x", sum[i]);
+}
+
+static void
+create_random(char *buf, size_t chars, const char *set)
+{
+	size_t	 i, n = strlen(set);
+
+	for (i = 0; i < chars; i++)
+		buf[i] = set[arc4random_uniform(n)];
+	buf[chars] = '\0';
+}
+
+static int
+create_name(struct create *q, struct sandbox *sb)
+{
+	sb->r.owner = q->a.uid;
+	if (q->conf.id[0] != '\0') {
+		if (model_id(&st.model, q->a.uid, q->conf.id) != NULL)
+			return (-1);
+		strlcpy(sb->r.id, q->conf.id, sizeof(sb->r.id));
+		return (0);
+	}
+	do {
+		sb->r.id[0] = 's';
+		create_random(sb->r.id + 1, 9,
+		    "abcdefghijkmnpqrstuvwxyz23456789");
+	} while (model_id(&st.model, q->a.uid, sb->r.id) != NULL);
+	return (0);
+}
+
+static int
+create_user(struct create *q, struct sandbox *sb)
+{
+	int64_t	 user = spec_user(q->conf.user);
+
+	if (user == 0)
+		return (0);
+	if (user > 0) {
+		if (model_uid_taken(&st.model, user))
+			return (-1);
+		sb->r.uid = user;
+	} else if ((sb->r.uid = uid_take(&st.model)) == 0)
+		return (-1);
+	sb->r.gid = sb->r.uid;
+	return (0);
+}
+
+static int
+create_event(struct batch *b, struct create *q, struct sandbox *sb)
+{
+	struct kvv	 d = { 0 };
+	char		 key[SBX_LABEL_KEY_MAX + 16];
+	size_t		 i, n;
+
+	detail_str(&d, "image", q->conf.image);
+	detail_num(&d, "memory", q->conf.memory);
+	detail_num(&d, "mcpus", q->conf.mcpus);
+	detail_num(&d, "pids", q->conf.pids);
+	detail_num(&d, "user", sb->r.uid);
+	detail_str(&d, "rule", q->a.by);
+	/* Names of variables, never values; and the first labels. */
+	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
+	for (i = 0; i < n; i++) {
+		snprintf(key, sizeof(key), "label.%s", q->conf.labels.v[i].k);
+		detail_str(&d, key, q->conf.labels.v[i].v);
+	}
+	return (store_event(b, sb, EV_SBX_CREATE, q->a.uid, 0, &d));
+}
+
+static int
+body_create(struct batch *b, void *arg)
+{
+	struct create	*q = arg;
+	struct sandbox	*sb;
+	char		 text[TEXT_MAX + 1];
+
+	q->sb = NULL;
+	q->known = 0;
+	if (q->conf.key[0] != '\0' && (sb = model_key(&st.model, q->a.uid,
+	    q->conf.key)) != NULL) {
+		if (strcmp(sb->r.digest, q->digest) != 0)
+			return (create_refuse(q, CODE_CONFLICT, "key",
+			    "another request had this key"));
+		q->sb = sb;
+		q->known = 1;
+		return (BATCH_REFUSED);
+	}
+	if (quota_create(&q->a, &q->conf, text, sizeof(text)) == -1)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		    text));
+	sb = sandbox_new();
+	if (create_name(q, sb) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_ALREADY_EXISTS, "id",
+		    "%s: a sandbox of this name exists, or its history does",
+		    q->conf.id));
+	}
+	if (create_user(q, sb) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		    "no free user for another sandbox"));
+	}
+	/* The last: what is refused for another reason takes none of it. */
+	if (quota_rate(&q->a, LIMIT_CREATES, text, sizeof(text)) == -1) {
+		sandbox_free(sb);
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		    text));
+	}
+	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL ||
+	    msg_copy(sb->conf, &q->conf, proto_def(PROTO_CREATE)) == -1)
+		fatal("%s", __func__);
+	batch_keep(b, &st.model.last_n, sizeof(st.model.last_n));
+	sb->r.n = ++st.model.last_n;
+	strlcpy(sb->r.key, q->conf.key, sizeof(sb->r.key));
+	strlcpy(sb->r.digest, q->digest, sizeof(sb->r.digest));
+	create_random(sb->r.nonce, NONCE_LEN - 1, "0123456789abcdef");
+	sb->r.state = SBX_PENDING;
+	sb->r.created = sb->r.changed = store_now();
+	sb->r.op = store_op();
+	sb->r.dirty = 1;
+	model_add(b, &st.model, sb);
+	q->sb = sb;
+	if (create_event(b, q, sb) != BATCH_OK ||
+	    model_put_last(b, &st.model) != BATCH_OK ||
+	    model_put_conf(b, sb) != BATCH_OK ||
+	    model_put(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+/* By the policy or a limit it is a decision, else a mistake. */
+static void
+create_refused(const struct create *q)
+{
+	if (q->code == CODE_POLICY_DENIED || q->code == CODE_LIMIT_EXCEEDED)
+		audit_refused(q->a.uid, "create", q->conf.id, q->code,
+		    q->text, 0);
+	answer_error(&q->a, q->code, q->field, "%s", q->text);
+}
+
+static void
+done_create(void *arg, int result)
+{
+	struct create	*q = arg;
+	struct sandbox	*sb = q->sb;
+
+	if (q->known && result == BATCH_REFUSED) {
+		if (q->conf.wait && sb->r.state != SBX_PENDING) {
+			answer_accepted(&q->a, sb->r.id, sb->r.op,
+			    lifecycle_name(sb->r.state));
+			answer_sandbox(&q->a, sb);
+			answer_end(&q->a);
+		} else
+			answer_wait(&q->a, PROTO_CREATE, sb, q->conf.wait);
+	} else if (result == BATCH_REFUSED)
+		create_refused(q);
+	else if (result != BATCH_OK)
+		answer_failed(&q->a, result);
+	else {
+		fault("store.create.accepted");
+		answer_wait(&q->a, PROTO_CREATE, sb, q->conf.wait);
+		op_start(sb, OP_CREATE);
+	}
+	msg_clear(&q->conf, proto_def(PROTO_CREATE));
+	free(q);
+}
+
+int
+create_recv_create(struct chan *ch, struct frame *f, void *msg)
+{
+	struct create	*q;
+	struct asker	 a;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_CREATE, NULL) == -1 ||
+	    request_park(create_recv_create, f, msg) ||
+	    request_engine(&a) == -1 || request_space(&a) == -1)
+		return (0);
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->a = a;
+	memcpy(&q->conf, msg, sizeof(q->conf));
+	memset(msg, 0, sizeof(q->conf));
+	create_digest(q);
+	if (create_complete(q) == BATCH_OK) {
+		batch_gating(&st.batch, body_create, done_create, q);
+		return (0);
+	}
+	create_refused(q);
+	msg_clear(&q->conf, proto_def(PROTO_CREATE));
+	free(q);
+	return (0);
+}
