@@ -43,6 +43,23 @@ exec_find(struct asker *a, const char *name, struct sandbox **sb,
 	}
 }
 
+/* Who asks, and the exec that is meant; the row is to be cleared. */
+struct meant {
+	struct asker	 a;
+	struct sandbox	*sb;
+	struct exec	*ex;		/* NULL: it has ended */
+	struct exec_row	 r;
+};
+
+static int
+exec_begin(struct meant *q, struct frame *f, const void *msg,
+    const char *name)
+{
+	if (request_begin(&q->a, f, msg) == -1)
+		return (-1);
+	return (exec_find(&q->a, name, &q->sb, &q->ex, &q->r));
+}
+
 void
 exec_read(const struct asker *a, uint32_t type, struct sandbox *sb,
     const struct exec_row *r, const struct proto_attach *q)
@@ -79,36 +96,32 @@ int
 exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
 {
 	struct proto_attach	*m = msg;
-	struct exec_row		 r;
-	struct sandbox		*sb;
-	struct exec		*ex;
-	struct asker		 a;
+	struct meant		 q;
 	struct pending		*p;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
-	if (ex == NULL) {
+	if (q.ex == NULL) {
 		m->streams &= ~1U;
-		exec_read(&a, MSG_READ, sb, &r, m);
-		answer_exec(&a, sb, &r);
-		answer_end(&a);
+		exec_read(&q.a, MSG_READ, q.sb, &q.r, m);
+		answer_exec(&q.a, q.sb, &q.r);
+		answer_end(&q.a);
 	} else {
-		timer_del(&ex->lost);
-		ex->session = a.session;
-		ex->req = a.req;
-		p = wait_add(&a, PROTO_ATTACH, &ex->waiters, ex);
+		timer_del(&q.ex->lost);
+		q.ex->session = q.a.session;
+		q.ex->req = q.a.req;
+		p = wait_add(&q.a, PROTO_ATTACH, &q.ex->waiters, q.ex);
 		/* One that waits gets its pipes when it starts. */
-		if (!ex->queued)
-			exec_read(&a, MSG_REATTACH, sb, &r, m);
+		if (!q.ex->queued)
+			exec_read(&q.a, MSG_REATTACH, q.sb, &q.r, m);
 		else if (p != NULL) {
 			p->wants = 1;
 			p->want = *m;
 			p->want.exec = NULL;
 		}
 	}
-	exec_row_clear(&r);
+	exec_row_clear(&q.r);
 	return (0);
 }
 
@@ -116,22 +129,18 @@ int
 exec_recv_logs(struct chan *ch, struct frame *f, void *msg)
 {
 	struct proto_attach	*m = msg;
-	struct exec_row		 r;
-	struct sandbox		*sb;
-	struct exec		*ex;
-	struct asker		 a;
+	struct meant		 q;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
 	m->streams &= ~1U;
-	exec_read(&a, MSG_READ, sb, &r, m);
-	if (ex != NULL && m->follow)
-		wait_add(&a, PROTO_LOGS, &ex->waiters, NULL);
+	exec_read(&q.a, MSG_READ, q.sb, &q.r, m);
+	if (q.ex != NULL && m->follow)
+		wait_add(&q.a, PROTO_LOGS, &q.ex->waiters, NULL);
 	else
-		answer_end(&a);
-	exec_row_clear(&r);
+		answer_end(&q.a);
+	exec_row_clear(&q.r);
 	return (0);
 }
 
@@ -139,22 +148,18 @@ int
 exec_recv_wait(struct chan *ch, struct frame *f, void *msg)
 {
 	struct proto_wait	*m = msg;
-	struct exec_row		 r;
-	struct sandbox		*sb;
-	struct exec		*ex;
-	struct asker		 a;
+	struct meant		 q;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
-	if (ex != NULL)
-		wait_add(&a, PROTO_WAIT, &ex->waiters, NULL);
+	if (q.ex != NULL)
+		wait_add(&q.a, PROTO_WAIT, &q.ex->waiters, NULL);
 	else {
-		answer_exec(&a, sb, &r);
-		answer_end(&a);
+		answer_exec(&q.a, q.sb, &q.r);
+		answer_end(&q.a);
 	}
-	exec_row_clear(&r);
+	exec_row_clear(&q.r);
 	return (0);
 }
 
@@ -163,27 +168,23 @@ exec_recv_input_end(struct chan *ch, struct frame *f, void *msg)
 {
 	struct proto_input_end	*m = msg;
 	struct msg_exec_ref	 ref;
-	struct exec_row		 r;
-	struct sandbox		*sb;
-	struct exec		*ex;
-	struct asker		 a;
+	struct meant		 q;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
 	/* It does not matter any more to one that has ended. */
-	if (ex != NULL) {
+	if (q.ex != NULL) {
 		memset(&ref, 0, sizeof(ref));
-		ref.n = r.n;
-		ref.k = r.k;
-		ref.owner = sb->r.owner;
+		ref.n = q.r.n;
+		ref.k = q.r.k;
+		ref.owner = q.sb->r.owner;
 		ref.value = m->total;
-		pipe_send(&st.runner, MSG_INPUT_FINISH, 0, a.session, a.req,
+		pipe_send(&st.runner, MSG_INPUT_FINISH, 0, q.a.session, q.a.req,
 		    -1, &ref);
 	}
-	answer_end(&a);
-	exec_row_clear(&r);
+	answer_end(&q.a);
+	exec_row_clear(&q.r);
 	return (0);
 }
 
@@ -191,28 +192,25 @@ int
 exec_recv_kill(struct chan *ch, struct frame *f, void *msg)
 {
 	struct proto_kill	*m = msg;
-	struct exec_row		 r;
-	struct sandbox		*sb;
-	struct exec		*ex;
-	struct asker		 a;
+	struct meant		 q;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    exec_find(&a, m->exec, &sb, &ex, &r) == -1)
+	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
-	if (ex == NULL && (r.background == 0 || sb->r.state != SBX_READY)) {
-		answer_error(&a, CODE_WRONG_STATE, NULL, "%s has ended: %s",
-		    m->exec, lifecycle_exec_name(r.state));
-		exec_row_clear(&r);
+	if (q.ex == NULL && (q.r.background == 0 ||
+	    q.sb->r.state != SBX_READY)) {
+		answer_error(&q.a, CODE_WRONG_STATE, NULL, "%s has ended: %s",
+		    m->exec, lifecycle_exec_name(q.r.state));
+		exec_row_clear(&q.r);
 		return (0);
 	}
-	if (ex != NULL && (m->signo == 0 || ex->queued))
-		exec_order_cancel(ex, &a, m->grace, "as asked");
+	if (q.ex != NULL && (m->signo == 0 || q.ex->queued))
+		exec_order_cancel(q.ex, &q.a, m->grace, "as asked");
 	else
-		exec_order_signal(sb, r.k, &a, m->signo,
-		    m->grace != 0 ? m->grace : r.grace, "as asked");
-	answer_end(&a);
-	exec_row_clear(&r);
+		exec_order_signal(q.sb, q.r.k, &q.a, m->signo,
+		    m->grace != 0 ? m->grace : q.r.grace, "as asked");
+	answer_end(&q.a);
+	exec_row_clear(&q.r);
 	return (0);
 }
 
