@@ -415,6 +415,9 @@ workdir_reaped(pid_t pid, int status)
 	evtimer_del(&j->timer);
 	j->pid = 0;
 	emptiers--;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+		log_warnx("workspace %" PRIu64 ": who empties it was killed by "
+		    "SIGSYS (forbidden system call)", j->n);
 	if (j->late)
 		job_end(j, CODE_DEADLINE_EXCEEDED, "not emptied in time");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -36,8 +36,8 @@ class Requests:
                            "size": self.size, "body":
                            bytes(self.body).decode("utf-8", "replace")})
         with lock:
-            self.out.write(line + "\n")
-            self.out.flush()
+            # At once: whoever is killed in between leaves no half.
+            self.out.write(line.encode("ascii") + b"\n")
         self.head = None
 
     def begin(self):
@@ -165,9 +165,8 @@ def serve(client, path, out):
 def main(argv):
     path, engine, name, folder = argv[1:]
     threading.stack_size(256 * 1024)
-    out = open(name, "w", encoding="ascii")
-    out.write(json.dumps({"under": folder}) + "\n")
-    out.flush()
+    out = open(name, "wb", buffering=0)
+    out.write(json.dumps({"under": folder}).encode("ascii") + b"\n")
     sock = socket.socket(socket.AF_UNIX)
     # There it is when it can be used, and for whom the Engine's is.
     sock.bind(path + ".new")

@@ -125,7 +125,7 @@ db_full_start_body()
 	rm -f "$STATE/db/ballast"
 	fill db 2
 	# What is left of a page of the log may be enough.
-	: >"$LOG"
+	log_cut
 	daemon_run
 	await _up_or_dead
 	if _gone "$(daemon_pid)"; then

@@ -44,7 +44,7 @@ fails_body()
 	# The first is the request's own, the next are those of its end.
 	for n in $(figure "1 2 3" "$(seq 1 20)"); do
 		store=$(daemon_child store)
-		: >"$LOG"
+		log_cut
 		shim store sync error EIO "$n" 0
 		s=0
 		timeout 120 "$CTL" exec "$BOX" sh -c 'exit 7' >out 2>err ||
@@ -92,7 +92,7 @@ fails_idle_body()
 	for n in 1 2 3; do
 		shim store sync error EIO $n 0
 		daemon_stop
-		: >"$LOG"
+		log_cut
 		shim store sync error EIO $n 0
 		daemon_run
 		await _up_or_dead

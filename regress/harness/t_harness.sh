@@ -27,6 +27,7 @@ tree()
 		}
 	EOT
 	cat >"$T/regress/sample/t_sh.sh" <<-EOT
+		. "\$(atf_get_srcdir)/../lib/sandboxd.subr"
 		atf_test_case good
 		good_body()
 		{
@@ -40,6 +41,14 @@ tree()
 		skip_body() { atf_skip "no such thing here"; }
 		atf_test_case stray
 		stray_body() { docker -H "unix://\$SBX_RECORDED" images || atf_fail "no answer"; }
+		atf_test_case killed cleanup
+		killed_body()
+		{
+			daemon_use main
+			echo "store[12] died: killed by SIGSYS" >"\$LOG"
+			log_cut
+		}
+		killed_cleanup() { daemon_cleanup; }
 		atf_test_case hang
 		hang_body() { mkfifo f; echo \$SBX_SCRATCH >$PWD/hangs; cat f; }
 		atf_init_test_cases()
@@ -49,6 +58,7 @@ tree()
 			atf_add_test_case skip
 			[ "\${HANG:-no}" = no ] || atf_add_test_case hang
 			[ "\${STRAY:-no}" = no ] || atf_add_test_case stray
+			[ "\${KILLED:-no}" = no ] || atf_add_test_case killed
 		}
 	EOT
 }
@@ -117,6 +127,20 @@ asked_body()
 	cat out
 	atf_check_equal "$(tail -n 1 out)" "1 passed, 1 failed, 0 skipped"
 	atf_check -o ignore grep "what the Engine was asked" out
+}
+
+atf_test_case forbidden
+forbidden_head()
+{
+	atf_set descr "(aP3) a process that its filter has ended fails the run"
+}
+forbidden_body()
+{
+	tree
+	atf_check -s exit:1 -o save:out -e ignore \
+	    env KILLED=yes sh "$T/regress/run.sh" sample/t_sh:killed
+	atf_check_equal "$(tail -n 1 out)" "1 passed, 1 failed, 0 skipped"
+	atf_check -o match:"^t_sh:killed: store.12. died" cat out
 }
 
 atf_test_case interrupted
@@ -225,6 +249,7 @@ atf_init_test_cases()
 	atf_add_test_case counts
 	atf_add_test_case nothing
 	atf_add_test_case asked
+	atf_add_test_case forbidden
 	atf_add_test_case interrupted
 	atf_add_test_case engine
 	atf_add_test_case users

@@ -130,6 +130,7 @@ bad_call_head()
 }
 bad_call_body()
 {
+	sigsys_meant
 	long_start
 	for r in $ROLES; do
 		p=$(daemon_child $r) || atf_fail "no $r"
@@ -169,7 +170,7 @@ no_fork_body()
 	for r in $ROLES; do
 		: >"$r"
 		p=$(daemon_child runner) || atf_fail "no runner"
-		: >"$LOG"
+		log_cut
 		kill -KILL "$p"
 		# More than once, and each time the others go as well.
 		await '[ "$(grep -c "^cannot start $r: " "$LOG")" -ge 3 ]'

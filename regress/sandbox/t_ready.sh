@@ -15,7 +15,7 @@ refused()
 		atf_fail "not told: $1"
 	}
 	! log_has "running" || atf_fail "it ran: $1"
-	: >"$LOG"
+	log_cut
 }
 
 atf_test_case fields cleanup
@@ -118,7 +118,7 @@ best_effort_body()
 	atf_check -o ignore "$CTL" image base
 	atf_check -o inline:"hi\n" "$CTL" run echo hi
 	# At each start, and not only at the first.
-	: >"$LOG"
+	log_cut
 	kill -KILL "$(daemon_child runner)"
 	await 'log_has "running again"'
 	log_has "^store: runs without Landlock" || atf_fail "told only once"

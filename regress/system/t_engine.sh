@@ -4,15 +4,34 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
+# What writes its requests down lives and dies with it.
 engine()
 {
 	cmd=$1
 	shift
+	[ "$cmd" != kill ] || recorder_kill -KILL
 	sh "$SBX_TOP/regress/engine/engine.sh" "$cmd" "$E" "$@" \
 	    </dev/null >>"$E.out" 2>&1 || {
 		cat "$E.out" >&2
 		atf_fail "engine $cmd"
 	}
+	[ "$cmd" != start ] || recorder_start
+}
+
+recorder_start()
+{
+	rm -f "$RECORDED"
+	/usr/bin/python3 -I -B "$SBX_TOP/regress/engine/record.py" \
+	    "$RECORDED" "$ENGINE" "$(mktemp "$SBX_SCRATCH/requests.XXXXXX")" \
+	    "$SBX_SCRATCH" </dev/null >>"$E.out" 2>&1 &
+	echo $! >"$E/recorder"
+	await '[ -S "$RECORDED" ]'
+}
+
+recorder_kill()
+{
+	[ ! -s "$E/recorder" ] || kill "$1" "$(cat "$E/recorder")"
+	: >"$E/recorder"
 }
 
 # An Engine of the test's own; its folder is kept for the cleanup.
@@ -22,6 +41,7 @@ engine_dir()
 	chmod 755 "$E"
 	echo "$E" >.engine
 	ENGINE=$E/docker.sock
+	RECORDED=$E/recorded
 }
 
 engine_cleanup()
@@ -31,6 +51,7 @@ engine_cleanup()
 	ENGINE=$E/docker.sock
 	kill -CONT "$(cat "$E/pid")"
 	daemon_cleanup
+	recorder_kill -TERM
 	sh "$SBX_TOP/regress/engine/engine.sh" remove "$E" </dev/null
 	rm -rf "$E" "$E.out"
 }
@@ -51,7 +72,7 @@ away_at_start_body()
 	engine_dir
 	daemon_start
 	atf_check "$CTL" list
-	atf_check -o match:"^engine .*$E/docker.sock: No such file" "$CTL" status
+	atf_check -o match:"^engine .*$RECORDED: No such file" "$CTL" status
 	atf_check -o ignore "$CTL" events
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" create
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" image base
@@ -176,14 +197,14 @@ stopped_cleanup()
 	engine_cleanup
 }
 
-# The run's Engine by a path of the test's own.
+# The run's Engine by a path of the test's own, as seen through the recorder.
 link_dir()
 {
 	L=$(mktemp -d "$SBX_SCRATCH/l.XXXXXX") || atf_fail "no scratch folder"
 	echo "$L" >.link
 	chmod 755 "$L"
-	ln "$SBX_ENGINE" "$L/s" || atf_fail "no link"
-	ENGINE=$L/s
+	ln "$SBX_RECORDED" "$L/s" || atf_fail "no link"
+	RECORDED=$L/s
 }
 
 # A new broker makes new connections.
@@ -224,7 +245,7 @@ socket_body()
 	chmod 666 "$L/s"
 	await 'status_has "^engine .*$L/s: Connection refused"'
 	rm "$L/s"
-	ln "$SBX_ENGINE" "$L/s"
+	ln "$SBX_RECORDED" "$L/s"
 	await 'daemon_engine_is_up'
 	atf_check -o match:"^web .*ready" "$CTL" list
 	atf_check -o inline:"hi\n" "$CTL" exec web echo hi

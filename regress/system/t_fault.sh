@@ -104,7 +104,7 @@ ten_start()
 		    atf_fail "exec $i"
 	done
 	daemon_stop
-	: >"$LOG"
+	log_cut
 }
 
 ten_check()
