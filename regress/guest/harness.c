@@ -107,7 +107,8 @@ rig_exec(const struct rig *r, const char *prog)
 	    setresgid(r->uid, r->uid, r->uid) == -1 ||
 	    setresuid(r->uid, r->uid, r->uid) == -1)
 		err(1, "user");
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (!r->caps)
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if ((fd = open("/dev/null", O_RDWR)) != -1)
 		dup2(fd, STDIN_FILENO);

@@ -23,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attempt.h"
 #include "guest.h"
 
 #define EVENTS		64
-#define NOFILE_WANT	8192	/* five for each exec, and some */
 
 struct guest	 g;
 
@@ -119,39 +119,6 @@ init_oom(void)
 }
 
 static void
-init_limits(void)
-{
-	struct rlimit	 rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
-		return;
-	g.nofile = rl;
-	if (rl.rlim_cur >= NOFILE_WANT)
-		return;
-	rl.rlim_cur = rl.rlim_max < NOFILE_WANT ? rl.rlim_max : NOFILE_WANT;
-	if (setrlimit(RLIMIT_NOFILE, &rl) == 0)
-		g.nofile_raised = 1;
-}
-
-/*
- * What is blocked here and by inheritance in reapers waits for ever.  If it
- * were ignored each command would have to undo that, signal by signal.
- */
-static void
-init_signals(void)
-{
-	sigset_t	 all;
-	int		 s;
-
-	sigemptyset(&all);
-	for (s = 1; s < 32; s++) {
-		signal(s, SIG_DFL);
-		sigaddset(&all, s);
-	}
-	sigprocmask(SIG_SETMASK, &all, NULL);
-}
-
-static void
 init_boot(void)
 {
 	if (getrandom(&g.boot, sizeof(g.boot), 0) != sizeof(g.boot))
@@ -172,17 +139,22 @@ init(const char *dir)
 	TAILQ_INIT(&g.execs);
 	TAILQ_INIT(&g.dirty);
 	init_fds();
-	init_limits();
-	init_signals();
+	confine_init();
 	init_boot();
 	init_oom();
 	tree_init();
 	umask(022);
 	if (getpid() != 1 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == -1)
 		err(1, "PR_SET_CHILD_SUBREAPER");
-	/* Commands are the same user's: no ptrace, no /proc/1/mem. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
-		err(1, "PR_SET_DUMPABLE");
+	confine_enter();
+#ifdef FAULTS
+	{
+		const char *fault = getenv("SANDBOXD_FAULT");
+
+		if (fault != NULL && strcmp(fault, "guest.attempt") == 0)
+			attempts();
+	}
+#endif
 	link_init();
 }
 

@@ -34,6 +34,7 @@
 #define SCAN_CROWD	32	/* so many are not walked one by one again */
 #define START_TRIES	5		/* reapers that may be killed under us */
 #define OOM_ADJ		"500"		/* of commands; our own stays lower */
+#define GUEST_LIMITS	3		/* that are other ones for us */
 #define IDLE_MAX	16		/* reapers that wait for a command */
 #define IDLE_SHARE	32		/* ... at most so much of all processes */
 #define IDLE_TIME	NSEC		/* ... and no longer than this */
@@ -189,8 +190,8 @@ struct guest {
 	int		 sigfd;
 	int		 oomfd;		/* our own oom_score_adj, or -1 */
 	char		 oomadj[16];	/* what stood there */
-	struct rlimit	 nofile;	/* as commands get it */
-	int		 nofile_raised;
+	struct rlimit	 limits[GUEST_LIMITS];	/* as commands get them */
+	unsigned int	 limits_set;	/* those that are not so for us */
 	int		 nullfd;
 	const char	*dir;		/* of the socket */
 	uint64_t	 boot;
@@ -231,6 +232,11 @@ void		 exec_stream(struct exec *, int);
 void		 exec_again(void);
 int		 exec_others_lost(const struct exec *);
 void		 exec_child(pid_t, int);
+
+/* confine.c */
+void		 confine_init(void);
+void		 confine_enter(void);
+void		 confine_undo(void);
 
 /* kill.c */
 void		 kill_begin(struct exec *, uint32_t, uint32_t);

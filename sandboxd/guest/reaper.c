@@ -207,8 +207,7 @@ run_command(struct shared *sh)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	umask(022);
-	if (g.nofile_raised)
-		setrlimit(RLIMIT_NOFILE, &g.nofile);
+	confine_undo();
 	sh->where = AT_DIR;
 	if (*dir != '\0' && chdir(dir) == -1) {
 		sh->error = errno;
