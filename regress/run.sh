@@ -30,7 +30,7 @@
 # JOBS=n sets how many tests run at once (2), ASAN=yes takes the programs with
 # the sanitizers, KEEP=yes leaves the folder for a look at it.  POOR=yes lets
 # the daemon believe, by its fault points, that the kernel has no filters of
-# system calls and no Landlock; the area "sandbox" is about those and not for it.
+# system calls and no Landlock; the area "sandbox" is about those and left out.
 set -eu
 umask 022
 
@@ -142,6 +142,12 @@ if [ "${POOR:-no}" = yes ]; then
 	SBX_SANDBOX=best-effort
 	SANDBOXD_LACK=seccomp,landlock,mdwe
 	export SBX_SANDBOX SANDBOXD_LACK
+fi
+if [ "${POOR:-no}" = yes ] && [ $# -eq 0 ]; then
+	# shellcheck disable=SC2046
+	set -- $(find regress -mindepth 2 -maxdepth 2 \
+	    \( -name 't_*.c' -o -name 't_*.sh' \) ! -path 'regress/obj*' \
+	    ! -path 'regress/sandbox/*' | cut -d/ -f2 | sort -u)
 fi
 
 # The areas of this run, and of them those that are there.

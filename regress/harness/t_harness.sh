@@ -4,7 +4,8 @@
 tree()
 {
 	umask 077
-	export ASAN=no SOAK=no
+	export ASAN=no POOR=no SOAK=no
+	unset SBX_SANDBOX SANDBOXD_LACK
 	long=$(printf 'long-name-%.0s' 1 2 3 4 5 6 7 8 9 10 11 12)
 	T=$PWD/private/$long/tree
 	mkdir -p "$T/regress/sample" "$T/lib" "$T/tools" "$T/sandboxd"
