@@ -6,10 +6,11 @@
 #
 # A file regress/AREA/p_*.c becomes a shared object p_*.so, to be preloaded.
 #
-# A C program is linked with libsbx.a, atf-c and the libraries of the daemon.
-# What else it needs it names in its text, in a comment:
+# A C program is linked with what it needs of the daemon's objects and libsbx.a,
+# atf-c and the libraries of the daemon.  What else it needs it names in its
+# text, in a comment:
 #
-#	regress-objs: eventdb.o batch.o		objects of sandboxd/
+#	regress-objs: ../sandboxctl/parser.o	objects of another program
 #	regress-srcs: fake.c			sources of its own folder
 #
 # and a test of either kind that must run alone says

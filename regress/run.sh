@@ -198,8 +198,11 @@ mkdir -p "$obj"
 			done
 			echo "$b.o: ../../$f"
 			echo "	\${CC} \${TEST_CFLAGS} -c -o \$@ ../../$f"
-			l="$own $objs ../../$built/sandboxd/confine.a"
-			l="$l ../../$built/lib/libsbx.a"
+			l="$own $objs"
+			for o in sandboxd/daemon.a sandboxd/confine.a \
+			    lib/libsbx.a; do
+				l="$l ../../$built/$o"
+			done
 			echo "$b: $l"
 			echo "	\${CC} \${LDFLAGS} -o \$@ $l \${TEST_LIBS}"
 			echo "-include $b.d"

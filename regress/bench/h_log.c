@@ -2,8 +2,6 @@
  * Fills the event log of a daemon that is not running, as its store would
  * have: so many events, of so many sandboxes whose state is not kept.
  *
- * regress-objs: eventdb.o eventlog.o record.o
- *
  * usage: h_log directory sandboxes events
  */
 #include <err.h>

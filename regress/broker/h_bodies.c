@@ -1,9 +1,6 @@
 /*
  * h_bodies seed count: random orders of a store that is not believed, and the
  * body of each one that the policy lets pass, for check_body.py.
- *
- * regress-objs: policy.o policy_build.o policy_check.o seccomp_profile.o
- * regress-objs: engine.o engine_curl.o engine_json.o messages.o
  */
 #include <err.h>
 #include <inttypes.h>

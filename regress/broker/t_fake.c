@@ -1,9 +1,6 @@
 /*
  * The broker on an Engine that misbehaves.
  *
- * regress-objs: broker_engine.o broker_import.o broker_ops.o broker_store.o
- * regress-objs: engine.o engine_curl.o engine_json.o policy.o policy_build.o
- * regress-objs: policy_check.o seccomp_profile.o dispatch.o messages.o
  * regress-srcs: testbroker.c fakeengine.c
  */
 #include <atf-c.h>

@@ -1,9 +1,6 @@
 /*
  * The policy: what may be asked for, how it is asked for, and that no field
  * of the answer can differ unseen.
- *
- * regress-objs: policy.o policy_build.o policy_check.o seccomp_profile.o
- * regress-objs: engine.o engine_curl.o engine_json.o messages.o
  */
 #include <atf-c.h>
 #include <stdio.h>

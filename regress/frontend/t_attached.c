@@ -2,8 +2,6 @@
  * What clients attach to what they send: it goes nowhere, and nobody waits
  * for it, neither when it is read nor when it is thrown away unread.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c fusefs.c
  */
 

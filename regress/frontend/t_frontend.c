@@ -1,8 +1,6 @@
 /*
  * The frontend's rules: what passes, in which order, and how much at a time.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c
  */
 

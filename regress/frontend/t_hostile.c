@@ -2,8 +2,6 @@
  * Hostile clients, each followed by the question whether the frontend is
  * still there for the others and has forgotten this one.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c
  */
 

@@ -2,8 +2,6 @@
  * libsandbox against the real frontend: the library runs in a child of the
  * test, the test is store and runner.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c
  */
 

@@ -3,8 +3,6 @@
  * Each is answered by the real frontend, which lets none of them through to
  * the store, and goes on with the client afterwards.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c
  */
 

@@ -2,8 +2,6 @@
  * Messages that cannot be answered by their number: the client is told why,
  * by an ERROR of the number 0, and closed, and the others go on.
  *
- * regress-objs: frontend.o frontend_client.o frontend_req.o dispatch.o
- * regress-objs: messages.o proc.o sandbox-linux.o
  * regress-srcs: harness.c
  */
 

@@ -2,8 +2,6 @@
  * h_seeds directory: makes the inputs with which the fuzzers begin, by the
  * encoders: each message with each field, in both encodings; frames of the
  * guest and of the runner; and what a whole life of them looks like.
- *
- * regress-objs: messages.o record.o
  */
 
 #include <sys/stat.h>

@@ -17,6 +17,7 @@ tree()
 	cp "$SBX_TOP"/lib/*.h "$T/lib/"
 	ar rcs "$T/lib/libsbx.a"
 	ar rcs "$T/sandboxd/confine.a"
+	ar rcs "$T/sandboxd/daemon.a"
 	cat >"$T/regress/sample/t_c.c" <<-EOT
 		#include <atf-c.h>
 		ATF_TC_WITHOUT_HEAD(good);

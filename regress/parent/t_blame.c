@@ -1,6 +1,4 @@
 /*
- * regress-objs: blame.o
- *
  * Over whom a process has crashed, and what becomes of them.
  */
 

@@ -1,6 +1,4 @@
 /*
- * regress-objs: quota.o rules.o
- *
  * What limits come to for a user, and how fast a rate goes.
  */
 

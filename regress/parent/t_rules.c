@@ -1,6 +1,4 @@
 /*
- * regress-objs: rules.o
- *
  * What rules come to for a user: the last one that matches wins.
  */
 

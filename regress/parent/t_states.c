@@ -1,6 +1,4 @@
 /*
- * regress-objs: lifecycle.o
- *
  * The table of states in sandboxd(8) is that of the program.
  */
 

@@ -2,9 +2,6 @@
  * Bounds of all logs: what goes first, and what is removed when.
  *
  * regress-srcs: harness.c
- * regress-objs: runner.o runner_exec.o runner_guest.o runner_input.o
- * regress-objs: runner_listen.o runner_log.o runner_quota.o runner_reader.o
- * regress-objs: runner_store.o dispatch.o messages.o proc.o sandbox-linux.o
  */
 
 #include <sys/stat.h>

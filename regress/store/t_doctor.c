@@ -1,6 +1,4 @@
 /*
- * regress-objs: doctor.o
- *
  * What is made of the facts, as a table: a change of facts in which all is
  * well, and what is said of one control then.
  */

@@ -1,8 +1,6 @@
 /*
  * The event log on its own: sequences, the chain, batches that fail, and what
  * a start says of damaged and shortened files.
- *
- * regress-objs: batch.o eventdb.o eventlog.o record.o
  */
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -1,7 +1,5 @@
 /*
  * The table of a sandbox's life.
- *
- * regress-objs: lifecycle.o
  */
 #include <atf-c.h>
 #include <string.h>

@@ -3,17 +3,6 @@
  * late, containers that appear or cannot be removed, guests that lie.
  *
  * regress-srcs: ring.c
- * regress-objs: store.o store_answer.o store_broker.o store_change.o
- * regress-objs: store_events.o store_exec.o store_exec_req.o
- * regress-objs: store_frontend.o store_create.o store_request.o
- * regress-objs: store_ops.o
- * regress-objs: store_parent.o store_reconcile.o store_retain.o store_runner.o
- * regress-objs: batch.o rules.o quota.o store_quota.o store_rights.o
- * regress-objs: store_doctor.o doctor.o
- * regress-objs: store_audit.o
- * regress-objs: eventdb.o eventlog.o lifecycle.o model.o record.o
- * regress-objs: dispatch.o messages.o proc.o sandbox-linux.o policy.o
- * regress-objs: engine.o engine_curl.o engine_json.o seccomp_profile.o
  */
 #include <stdio.h>
 #include <string.h>
