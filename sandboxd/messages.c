@@ -15,6 +15,7 @@ static const struct msg_field f_ready[] = {
 
 static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, instance, M_STR, 0, 0),
+	MSG_F(msg_conf, boot, M_STR, 0, 0),
 	MSG_F(msg_conf, generation, M_UINT, 0, 0),
 	MSG_F(msg_conf, verbose, M_UINT, 0, 0),
 	MSG_F(msg_conf, engine, M_TEXT, SBX_DIR_MAX, 0),

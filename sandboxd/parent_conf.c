@@ -3,13 +3,45 @@
  * parsed beside the old and takes its place only if it is valid as a whole.
  */
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "parent.h"
 
-#define MS	1000ULL
+#define MS		1000ULL
+#define BOOT_FILE	"/proc/sys/kernel/random/boot_id"
+
+/*
+ * Which start of the host this is.  Clocks can be set, this cannot; the store
+ * opens no such path.
+ */
+static void
+conf_boot(char *boot)
+{
+	ssize_t		 n = -1;
+	int		 fd;
+#ifdef FAULTS
+	const char	*v;
+
+	if ((v = getenv("SANDBOXD_BOOT")) != NULL) {
+		strlcpy(boot, v, BOOT_MAX + 1);
+		return;
+	}
+#endif
+	if ((fd = open(BOOT_FILE, O_RDONLY | O_CLOEXEC)) != -1) {
+		n = read(fd, boot, BOOT_MAX);
+		close(fd);
+	}
+	if (n != BOOT_MAX) {
+		log_warnx("%s: cannot be read", BOOT_FILE);
+		n = 0;
+	}
+	boot[n] = '\0';
+}
 
 static void
 conf_to_msg(struct msg_conf *m)
@@ -18,6 +50,7 @@ conf_to_msg(struct msg_conf *m)
 
 	memset(m, 0, sizeof(*m));
 	strlcpy(m->instance, env.dir.instance, sizeof(m->instance));
+	conf_boot(m->boot);
 	m->generation = env.generation;
 	m->verbose = (uint32_t)env.verbose;
 	m->engine = (char *)(uintptr_t)conf_engine_path(c);

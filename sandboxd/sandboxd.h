@@ -149,6 +149,8 @@ enum msg_type {
 	MSG_MAX
 };
 
+#define BOOT_MAX	36		/* random(4)'s boot_id */
+
 /* READY: what confines the sender */
 struct msg_ready {
 	uint32_t	 layers;	/* LAYER_* of proc.h */
@@ -166,6 +168,7 @@ struct msg_pipe {
  */
 struct msg_conf {
 	char		 instance[33];	/* 128 bits, hexadecimal */
+	char		 boot[BOOT_MAX + 1];	/* the host's; "": not known */
 	uint32_t	 generation;	/* 0 at start, rises with reloads */
 	uint32_t	 verbose;
 	char		*engine;	/* path of the Engine's socket */

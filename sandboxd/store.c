@@ -19,6 +19,8 @@
 #include "proc.h"
 #include "store.h"
 
+#define BOOT_KEY	"B"		/* in the state table */
+
 struct store	 st;
 
 static const char *const event_names[EV_MAX] = {
@@ -254,13 +256,50 @@ store_newest(void *arg, const struct record *r)
 	return (1);
 }
 
-/* Has the host been started since the newest event was written? */
+static int
+body_boot(struct batch *b, void *arg)
+{
+	(void)arg;
+	if (eventdb_put(b->db, EDB_STATE, BOOT_KEY, 1, st.conf.boot,
+	    strlen(st.conf.boot)) != 0)
+		return (BATCH_FAIL);
+	return (BATCH_OK);
+}
+
+/* The containers of this start of the host are known from now on. */
+void
+store_booted(void)
+{
+	st.hostboot = 0;
+	if (st.booted || st.conf.boot[0] == '\0')
+		return;
+	st.booted = 1;
+	batch_following(&st.batch, body_boot, NULL, NULL);
+}
+
+/*
+ * Has the host been started since the Engine was last asked what runs?  A
+ * database that an earlier version has written does not know in which start
+ * that was: once, the time of its newest event must do, though a clock that
+ * was set makes it wrong.  The same if the kernel does not tell.
+ */
 static int
 store_hostboot(void)
 {
 	struct timespec	 up;
+	const uint8_t	*val;
 	uint64_t	 time = 0, since;
+	size_t		 len;
 
+	switch (st.conf.boot[0] == '\0' ? EDB_NOTFOUND :
+	    eventdb_get(&st.db, EDB_STATE, BOOT_KEY, 1, &val, &len)) {
+	case EDB_OK:
+		st.booted = len == strlen(st.conf.boot) &&
+		    memcmp(val, st.conf.boot, len) == 0;
+		return (!st.booted);
+	case EDB_FAIL:
+		fatalx("event log: %s", st.db.why);
+	}
 	if (st.log.seq == 0 || eventlog_read(&st.log, st.log.seq,
 	    store_newest, &time) == -1 ||
 	    clock_gettime(CLOCK_BOOTTIME, &up) == -1)

@@ -156,6 +156,7 @@ struct store {
 	u_int			 nqueued;
 	u_int			 nsent;		/* execs at the runner */
 	int			 hostboot;	/* the host has been restarted */
+	int			 booted;	/* this start of it is on record */
 	uint64_t		 inventory;	/* its operation, 0: none */
 };
 
@@ -165,6 +166,7 @@ RB_PROTOTYPE(session_tree, session, entry, session_cmp)
 
 /* store.c */
 void		 store_go(void);
+void		 store_booted(void);
 void		 store_round(void);
 __attribute__((__noreturn__)) void	store_run(int, const char *);
 __attribute__((__noreturn__)) void	store_exit(void);

@@ -216,6 +216,6 @@ reconcile_end(const struct msg_box_done *m)
 		reconcile_operation(sb);
 	}
 	/* From now on it is the Engine that ends containers. */
-	st.hostboot = 0;
+	store_booted();
 	fault("store.inventory.after");
 }

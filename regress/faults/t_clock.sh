@@ -73,7 +73,88 @@ set_cleanup()
 	daemon_cleanup
 }
 
+# start_as boot: the daemon, on a host that has this boot_id.
+start_as()
+{
+	DAEMON_ENV="$env SANDBOXD_BOOT=$1"
+	daemon_start
+	await daemon_engine_is_up
+}
+
+# The sandbox runs, and then both the daemon and the container are dead.
+both_die()
+{
+	"$CTL" show "$BOX" | grep -q ready ||
+	    atf_check -o ignore timeout 120 "$CTL" resume "$BOX"
+	daemon_kill
+	# shellcheck disable=SC2046
+	atf_check -o ignore timeout 120 docker -H "unix://$ENGINE" \
+	    kill $(_ours)
+}
+
+stopped_by()
+{
+	await '"$CTL" show "$BOX" | grep -q "stopped"'
+	atf_check -o match:"cause  *$1" "$CTL" show "$BOX"
+}
+
+atf_test_case boot cleanup
+boot_head()
+{
+	atf_set descr '(c42) who ended a container is not told by the clock'
+	atf_set timeout 600
+}
+boot_body()
+{
+	shim_use
+	env=$DAEMON_ENV
+	shim all clock -$YEAR 0
+	# As a log that nobody has written a boot_id in: there it is the time.
+	DAEMON_ENV="$env SANDBOXD_BOOT="
+	world
+	box
+	both_die
+	start_as ""
+	stopped_by engine_restart
+	both_die
+	shim all clock 0 0
+	start_as one
+	stopped_by host_restart
+	both_die
+	shim all clock $YEAR 0
+	start_as one
+	stopped_by engine_restart
+	atf_check -o ignore timeout 120 "$CTL" resume "$BOX"
+	daemon_kill
+	start_as two
+	atf_check -o inline:"hi\n" "$CTL" exec "$BOX" echo hi
+	# A start that did not come to ask the Engine does not count as one.
+	both_die
+	DAEMON_ENV="$env SANDBOXD_BOOT=three"
+	ENGINE=$D/none
+	daemon_conf
+	daemon_start
+	atf_check -o match:ready "$CTL" show "$BOX"
+	daemon_kill
+	ENGINE=$SBX_ENGINE
+	daemon_conf
+	start_as three
+	stopped_by host_restart
+	both_die
+	shim all clock -$YEAR 0
+	start_as three
+	stopped_by engine_restart
+	atf_check -o ignore timeout 120 "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+boot_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case boot
 	atf_add_test_case set
 }
