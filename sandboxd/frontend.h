@@ -71,6 +71,7 @@ struct client {
 	struct event		 flush;	/* made active by an answer */
 	struct event		 tmo;	/* incomplete message */
 	struct event		 wtmo;	/* answers not taken */
+	int			 held;	/* by the socket, as wtmo began */
 	enum { HELLO_NONE, HELLO_SENT, HELLO_DONE } hello;
 	struct requestq		 reqs;
 	unsigned int		 nshort;

@@ -304,6 +304,24 @@ client_out(struct client *c)
 	c->us->out += c->out;
 }
 
+/* From now on it has that long to take some of what the socket holds. */
+static void
+client_wait_taken(struct client *c)
+{
+	struct timeval	 tv = { CLIENT_READ_WAIT, 0 };
+#ifdef FAULTS
+	const char	*v;
+
+	if ((v = getenv("SANDBOXD_READ_WAIT")) != NULL) {
+		tv.tv_sec = atoi(v) / 1000;
+		tv.tv_usec = atoi(v) % 1000 * 1000;
+	}
+#endif
+	if (ioctl(c->fd, SIOCOUTQ, &c->held) == -1)
+		c->held = 0;
+	event_add(&c->wtmo, &tv);
+}
+
 /* Nothing of it is under way that ends by itself. */
 static int
 client_idle(const struct client *c)
@@ -316,7 +334,6 @@ static void
 client_on_write(int fd, short event, void *arg)
 {
 	struct client	*c = arg;
-	struct timeval	 tv = { CLIENT_READ_WAIT, 0 };
 	size_t		 before;
 
 	(void)fd;
@@ -338,7 +355,7 @@ client_on_write(int fd, short event, void *arg)
 		event_add(&c->wev, NULL);
 		if (imsgbuf_queuesize(&c->ibuf) < before ||
 		    !event_pending(&c->wtmo, EV_TIMEOUT, NULL))
-			event_add(&c->wtmo, &tv);
+			client_wait_taken(c);
 	}
 	if (stopping && client_idle(c))
 		client_close(c, "the daemon stops");
@@ -363,12 +380,19 @@ client_on_tmo(int fd, short event, void *arg)
 	client_wrong(arg, "incomplete message");
 }
 
+/* Only when most of it has been taken a socket can be written to again. */
 static void
 client_on_wtmo(int fd, short event, void *arg)
 {
+	struct client	*c = arg;
+	int		 held;
+
 	(void)fd;
 	(void)event;
-	client_close(arg, "took no answer");
+	if (ioctl(c->fd, SIOCOUTQ, &held) == 0 && held < c->held)
+		client_wait_taken(c);
+	else
+		client_close(c, "took no answer");
 }
 
 void

@@ -344,6 +344,69 @@ attack_deaf(void)
 	hold();
 }
 
+/* Until it is not read any more; what waits is more than a socket holds. */
+static void
+ask(struct cl *c)
+{
+	struct pollfd	 pfd = { c->fd, POLLOUT, 0 };
+
+	while (poll(&pfd, 1, 100) > 0 && !(pfd.revents & POLLHUP)) {
+		if (imsg_compose(&c->ibuf, PROTO_STATUS, ++req, 0, -1, NULL,
+		    0) == -1)
+			err(1, "compose");
+		(void)imsgbuf_write(&c->ibuf);
+	}
+}
+
+static int
+hung_up(const struct cl *c, int ms)
+{
+	struct pollfd	 pfd = { c->fd, 0, 0 };
+
+	return (poll(&pfd, 1, ms) == 1);
+}
+
+/*
+ * Four take nothing and are waited for until they are thrown out.  One takes
+ * ten bytes in a millisecond: its socket cannot be written to again within
+ * the time that they had.
+ */
+static void
+attack_sleep(void)
+{
+	struct cl	 c[5];
+	uint64_t	 begin, until = 0;
+	ssize_t		 n, taken = 0;
+	unsigned int	 i, open = 4;
+	char		 buf[2048];
+
+	for (i = 0; i < 5; i++)
+		cl_greet(&c[i]);
+	for (i = 1; i < 5; i++)
+		ask(&c[i]);
+	ask(&c[0]);
+	begin = now_us();
+	while (until == 0 || now_us() < until) {
+		n = (ssize_t)((now_us() - begin) / 100) - taken;
+		if (n > (ssize_t)sizeof(buf))
+			n = sizeof(buf);
+		if (hung_up(&c[0], 20) || recv(c[0].fd, buf, n, MSG_WAITALL) != n)
+			errx(1, "who takes a little was thrown out");
+		taken += n;
+		for (i = 1; i < 5; i++) {
+			if (c[i].fd != -1 && hung_up(&c[i], 0)) {
+				cl_close(&c[i]);
+				c[i].fd = -1;
+				open--;
+			}
+		}
+		if (open == 0 && until == 0)
+			until = now_us() + 3000000;
+	}
+	met("thrown out", 4 - open, "kept", 1 + open);
+	hold();
+}
+
 /* A PING in each place there is, and the next as soon as it is free. */
 static void
 attack_flood(void)
@@ -488,6 +551,7 @@ static const struct {
 	{ "deaf", attack_deaf },
 	{ "flood", attack_flood },
 	{ "churn", attack_churn },
+	{ "sleep", attack_sleep },
 	{ "exec", attack_exec },
 	{ "attach", attack_attach },
 };

@@ -106,6 +106,29 @@ clients_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case sleep cleanup
+sleep_head()
+{
+	atf_set descr 'a client who takes no answers is closed, one who' \
+	    'takes few is not'
+	atf_set timeout 900
+}
+sleep_body()
+{
+	new_uid
+	BIN=$SBX_FAULTBIN
+	DAEMON_ENV=SANDBOXD_READ_WAIT=2000
+	daemon_start
+	under_fire sleep "4 thrown out, 1 kept"
+	log_has "uid $NEW_UID closed: took no answer" ||
+	    atf_fail "closed for something else"
+	daemon_stop
+}
+sleep_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case execs cleanup
 execs_head()
 {
@@ -140,4 +163,5 @@ atf_init_test_cases()
 {
 	atf_add_test_case clients
 	atf_add_test_case execs
+	atf_add_test_case sleep
 }
