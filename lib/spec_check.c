@@ -14,6 +14,7 @@
 #define SHOWN	64		/* characters of a value that a text repeats */
 
 static const char lower[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+static const char words[] = "abcdefghijklmnopqrstuvwxyz._-";
 
 static int	 fail(struct spec_error *, enum code, const char *,
 		    const char *, ...)
@@ -625,6 +626,9 @@ check_events(const void *msg, struct spec_error *e)
 {
 	const struct proto_events	*v = msg;
 
+	/* Which there are is the store's to say; this one it may repeat. */
+	if (!all_of(v->type, strlen(v->type), words))
+		return (invalid(e, "type", v->type, "is no name of events"));
 	if (v->sandbox == NULL || *v->sandbox == '\0')
 		return (0);
 	return (check_box(v->sandbox, "sandbox", e));

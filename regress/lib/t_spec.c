@@ -261,6 +261,7 @@ ATF_TC_BODY(others, tc)
 	struct proto_hello	 hello;
 	struct proto_credit	 credit = { 0 };
 	struct proto_list	 list;
+	struct proto_events	 events;
 	uint32_t		 type;
 	char			 box[] = "box", one[] = "box.1";
 
@@ -280,6 +281,12 @@ ATF_TC_BODY(others, tc)
 	memset(&list, 0, sizeof(list));
 	snprintf(list.state, sizeof(list.state), "asleep");
 	check(PROTO_LIST, &list, CODE_INVALID_ARGUMENT, "state");
+	memset(&events, 0, sizeof(events));
+	snprintf(events.type, sizeof(events.type), "sandbox.ready");
+	check(PROTO_EVENTS, &events, CODE_OK, "");
+	/* It would come back as it is, in an error's text. */
+	snprintf(events.type, sizeof(events.type), "\377\033[2J");
+	check(PROTO_EVENTS, &events, CODE_INVALID_ARGUMENT, "type");
 	/* Answers are no requests, and every request has its check. */
 	check(PROTO_HELLO_OK, NULL, CODE_UNSUPPORTED, "");
 	check(0, NULL, CODE_UNSUPPORTED, "");
