@@ -63,8 +63,8 @@ struct engine_call *engine_kill(const char *, engine_cb, void *);
 struct engine_call *engine_remove(const char *, engine_cb, void *);
 struct engine_call *engine_list(const char *, engine_cb, void *);
 /*
- * Containers' create, die, oom and destroy with that instance's label.  up is called
- * when the Engine has taken the subscription, line for each event, and the
+ * Containers' create, die, oom and destroy with that instance's label.  up is
+ * called when the Engine has taken the subscription, line for each event, and the
  * callback when the stream has ended, for whatever reason.
  */
 struct engine_call *engine_events(const char *, void (*)(void *),

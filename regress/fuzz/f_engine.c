@@ -4,6 +4,7 @@
  * place of libcurl is a table of functions that hands over the input.
  */
 
+#include <ctype.h>
 #include <fcntl.h>
 
 #include "fuzz.h"

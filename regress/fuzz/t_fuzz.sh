@@ -32,7 +32,8 @@ sources()
 			    sandboxd/rules.c sandboxd/quota.c \
 			    lib/spec_check.c lib/codes.c lib/log.c \
 			    lib/text.c $MSG ;;
-	f_engine)	echo regress/fuzz/fuzz.c sandboxd/engine_json.c \
+	f_engine)	echo regress/fuzz/fuzz.c sandboxd/engine_api.c \
+			    sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
