@@ -34,8 +34,13 @@ void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *);
 /* broker_ops.c: one operation at a time for a sandbox */
 int	 broker_op_create(uint64_t, struct msg_box_create *);
 int	 broker_op_ref(uint32_t, uint64_t, const struct msg_box_ref *);
-void	 broker_op_event(const json_t *);
+int	 broker_op_event(uint64_t, const char *);
 void	 broker_op_kick(void);		/* the Engine is back */
+
+/* broker_event.c: the Engine's events */
+void	 broker_event(const json_t *);
+/* What became of it while nobody listened: told, if it is dead. */
+void	 broker_event_look(const char *, uint64_t);
 
 /* broker_import.c: images and the inventory */
 void	 broker_import(uint64_t, uint64_t, uint32_t, const char *);

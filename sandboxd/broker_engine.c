@@ -74,7 +74,7 @@ watch_up(void *arg)
 static void
 watch_event(json_t *j, void *arg)
 {
-	broker_op_event(j);
+	broker_event(j);
 }
 
 static void

@@ -61,7 +61,6 @@ static void	create_inspect(struct bop *);
 static void	kill_inspect(struct bop *);
 static void	remove_inspect(struct bop *);
 static void	start_inspect(struct bop *);
-static void	event_inspect(const char *, uint64_t);
 
 static int
 bop_same(const struct bop *a, const struct bop *b)
@@ -78,9 +77,9 @@ bop_end(struct bop *op)
 	struct bop	*next;
 
 	if (op->died && op->container[0] != '\0')
-		event_inspect(op->container, op->n);
+		broker_event_look(op->container, op->n);
 	if (op->appeared)
-		event_inspect(op->name, op->n);
+		broker_event_look(op->name, op->n);
 	for (next = TAILQ_NEXT(op, entry); next != NULL;
 	    next = TAILQ_NEXT(next, entry))
 		if (bop_same(op, next))
@@ -765,96 +764,21 @@ broker_op_kick(void)
 	}
 }
 
-/*
- * The Engine's events: what died without being told to, and what appeared
- * after everybody had given it up.
- */
-
-struct death {
-	uint64_t	 n;
-};
-
-static void
-event_inspected(struct engine_answer *ans, void *arg)
+/* An event of a container; 1: an operation is at it, and will report. */
+int
+broker_op_event(uint64_t n, const char *action)
 {
-	struct death	*d = arg;
-
-	/*
-	 * Gone: its own event says so.  Running: it was started meanwhile.
-	 * No answer: the inventory will tell.
-	 */
-	if (ans->result == ENGINE_OK &&
-	    policy_ours(&broker_env.policy, ans->json, d->n) &&
-	    !json_is_true(json_object_get(json_object_get(ans->json, "State"),
-	    "Running")))
-		broker_send_state(MSG_BOX_DIED, 0, d->n, ans->json);
-	free(d);
-}
-
-static void
-event_inspect(const char *container, uint64_t n)
-{
-	struct death	*d;
-
-	if ((d = malloc(sizeof(*d))) == NULL)
-		fatal("%s", __func__);
-	d->n = n;
-	engine_inspect(container, event_inspected, d);
-}
-
-static void
-event_destroyed(uint64_t n, const char *container, const json_t *attr)
-{
-	struct msg_box_state	 m;
-	const char		*s;
-
-	memset(&m, 0, sizeof(m));
-	m.n = n;
-	m.gone = 1;
-	strlcpy(m.container, container, sizeof(m.container));
-	if ((s = json_string_value(json_object_get(attr,
-	    "sandboxd.op"))) != NULL)
-		strlcpy(m.nonce, s, sizeof(m.nonce));
-	if ((s = json_string_value(json_object_get(attr,
-	    "sandboxd.id"))) != NULL)
-		strlcpy(m.id, s, sizeof(m.id));
-	pipe_send(&broker_env.store, MSG_BOX_DIED, 0, 0, 0, -1, &m);
-}
-
-void
-broker_op_event(const json_t *j)
-{
-	const json_t	*actor, *attr;
-	const char	*action, *container, *name, *ours;
 	struct bop	*op;
-	uint64_t	 n;
 
-	action = json_string_value(json_object_get(j, "Action"));
-	actor = json_object_get(j, "Actor");
-	container = json_string_value(json_object_get(actor, "ID"));
-	attr = json_object_get(actor, "Attributes");
-	name = json_string_value(json_object_get(attr, "name"));
-	ours = json_string_value(json_object_get(attr, "sandboxd.instance"));
-	if (action == NULL || container == NULL || name == NULL ||
-	    ours == NULL ||
-	    strcmp(ours, broker_env.policy.conf.instance) != 0 ||
-	    !engine_id_ok(container) ||
-	    (n = policy_number(&broker_env.policy, name)) == 0)
-		return;
 	TAILQ_FOREACH(op, &bops, entry)
 		if (op->n == n && op->running)
 			break;
-	/* What an operation does to it, the operation reports. */
-	if (op != NULL) {
-		if (strcmp(action, "die") == 0 && (op->kind == BOP_CREATE ||
-		    op->kind == BOP_START))
-			op->died = 1;
-		if (strcmp(action, "create") == 0 && op->kind == BOP_REMOVE)
-			op->appeared = 1;
-		return;
-	}
-	if (strcmp(action, "die") == 0 || strcmp(action, "create") == 0)
-		event_inspect(container, n);
-	else if (strcmp(action, "destroy") == 0)
-		event_destroyed(n, container, attr);
+	if (op == NULL)
+		return (0);
+	if (strcmp(action, "die") == 0 && (op->kind == BOP_CREATE ||
+	    op->kind == BOP_START))
+		op->died = 1;
+	if (strcmp(action, "create") == 0 && op->kind == BOP_REMOVE)
+		op->appeared = 1;
+	return (1);
 }

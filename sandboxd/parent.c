@@ -1,8 +1,7 @@
 /*
  * The parent: starts the set of children, watches over it, and replaces the
  * whole of it when one dies.  Starting after a death and starting for the
- * first time are the same.  It takes small typed messages from its children
- * and acts on few of them; one that breaks the protocol is killed.
+ * first time are the same.  What the children say is in parent_recv.c.
  */
 
 #include <sys/resource.h>
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +38,6 @@ struct parent	 env;
 static struct event	 ev_child, ev_hup, ev_int, ev_term;
 static struct event	 ev_timer;	/* of the state that we are in */
 static uint64_t		 deaths[DEATHS_MAX];	/* newest first, ms */
-static int		 was_running;	/* some set was */
 
 static void	 set_start(void);
 static void	 set_fail(void);
@@ -154,8 +151,9 @@ send_procs(void)
 	}
 }
 
-static void
-set_go(void)
+/* All are ready. */
+void
+parent_go(void)
 {
 	struct msg_guest_gone	 gone;
 	enum role		 r;
@@ -176,167 +174,6 @@ set_go(void)
 	beat_start();
 }
 
-/* The log is sound: what is wrong with it must end the first start. */
-static int
-recv_open(struct child *c)
-{
-	if (c->role != ROLE_STORE || env.state == SET_STARTING || c->opened)
-		return (-1);
-	c->opened = 1;
-	if (env.state == SET_STOPPING)
-		return (0);
-	if (was_running)
-		log_info("running again");
-	else {
-		was_running = 1;
-		parent_started();
-		log_info("running");
-		workdir_resume();
-	}
-	return (0);
-}
-
-static int
-recv_ready(struct child *c, const struct msg_ready *m)
-{
-	enum role	 r;
-
-	if (env.state != SET_STARTING || c->ready)
-		return (-1);
-	c->layers.mask = m->layers;
-	c->layers.landlock = m->landlock;
-	if (parent_check_child(c) == -1) {
-		parent_condemn(c, "must not run so");
-		return (0);
-	}
-	log_debug("%s[%d] is ready: layers 0x%x, Landlock %u", c->name,
-	    (int)c->pid, c->layers.mask, c->layers.landlock);
-	c->ready = 1;
-	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
-		if (!env.child[r].ready)
-			return (0);
-	set_go();
-	return (0);
-}
-
-static void
-recv_log(const struct child *c, const struct msg_log *m)
-{
-	int	 priority = (int)(m->priority & LOG_PRIMASK);
-
-	if (priority == LOG_DEBUG && env.verbose == 0)
-		return;
-	log_line(priority, c->name, m->text);
-}
-
-static void
-recv_reload(const struct frame *f)
-{
-	struct msg_result	 m;
-
-	memset(&m, 0, sizeof(m));
-	/* The store asks for whom; who that is we know ourselves. */
-	if (!sessions_may(f->session, RIGHT_ADMIN)) {
-		m.code = CODE_PERMISSION_DENIED;
-		strlcpy(m.text, "admin: not permitted", sizeof(m.text));
-	} else if (parent_reload(m.text, sizeof(m.text)) == -1)
-		m.code = CODE_INVALID_ARGUMENT;
-	parent_send(ROLE_STORE, MSG_RELOAD_DONE, f->op, f->session, f->req,
-	    -1, &m);
-}
-
-static void
-recv_doctor(const struct frame *f)
-{
-	struct msg_host	 m;
-
-	if (sessions_may(f->session, RIGHT_ADMIN))
-		parent_doctor(&m);
-	else {
-		memset(&m, 0, sizeof(m));
-		m.code = CODE_PERMISSION_DENIED;
-	}
-	parent_send(ROLE_STORE, MSG_HOST, f->op, f->session, f->req, -1, &m);
-}
-
-union parent_msg {
-	struct msg_log	 log;
-	struct msg_ready ready;
-	struct msg_work	 work;
-};
-
-static int
-dispatch_one(struct child *c, const struct frame *f,
-    const union parent_msg *m)
-{
-	int	 store = c->role == ROLE_STORE && env.state == SET_RUNNING;
-
-	switch (f->type) {
-	case MSG_LOG:
-		recv_log(c, &m->log);
-		return (0);
-	case MSG_READY:
-		return (recv_ready(c, &m->ready));
-	case MSG_BEAT:
-		return (beat_recv(c));
-	case MSG_OPEN:
-		return (recv_open(c));
-	case MSG_WORK_MAKE:
-		return (store ? workdir_make(&m->work, f->op) : -1);
-	case MSG_WORK_REMOVE:
-		return (store ? workdir_remove(&m->work, f->op) : -1);
-	case MSG_RELOAD:
-		if (!store)
-			return (-1);
-		recv_reload(f);
-		return (0);
-	case MSG_DOCTOR:
-		if (!store)
-			return (-1);
-		recv_doctor(f);
-		return (0);
-	default:
-		return (-1);
-	}
-}
-
-/* Its frames; only_log: it is dead, and its last words are what counts. */
-static void
-child_frames(struct child *c, int only_log)
-{
-	static const uint8_t	 none[1] = { 0x90 };	/* empty array */
-	const struct msg_def	*def;
-	union parent_msg	 m;
-	struct frame		 f;
-	int			 n, bad = 0;
-
-	while (!bad && !c->condemned && (n = chan_get(&c->ch, &f)) != 0) {
-		if (n == -1) {
-			parent_condemn(c, "sent a malformed frame");
-			return;
-		}
-		if (only_log && f.type != MSG_LOG && f.type != MSG_OPEN) {
-			chan_frame_free(&f);
-			continue;
-		}
-		def = msg_def(f.type);
-		bad = f.fd != -1 || def == NULL || def->size > sizeof(m) ||
-		    (f.type != MSG_LOG && f.type != MSG_READY &&
-		    f.type != MSG_OPEN && f.type != MSG_BEAT &&
-		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
-		    f.type != MSG_RELOAD && f.type != MSG_DOCTOR) ||
-		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
-		    f.len == 0 ? sizeof(none) : f.len) == -1;
-		if (!bad) {
-			bad = dispatch_one(c, &f, &m) == -1;
-			msg_clear(&m, def);
-		}
-		chan_frame_free(&f);
-	}
-	if (bad && !only_log)
-		parent_condemn(c, "broke the protocol");
-}
-
 static void
 on_child(int fd, short event, void *arg)
 {
@@ -353,7 +190,7 @@ on_child(int fd, short event, void *arg)
 	if (c == NULL || c->condemned)
 		return;
 	n = chan_read(ch);
-	child_frames(c, 0);
+	parent_recv(c, 0);
 	if (n == -1 && !c->condemned)
 		parent_condemn(c, "its pipe cannot be read");
 	else if (n == 0 && !c->condemned) {
@@ -542,7 +379,7 @@ set_reaped(void)
 		child_close(&env.child[r]);
 	if (env.state == SET_STOPPING)
 		parent_exit(0);
-	if (!was_running) {
+	if (!env.was_running) {
 		log_warnx("the first start has failed");
 		parent_exit(1);
 	}
@@ -628,7 +465,7 @@ child_reaped(struct child *c, int status)
 	if (c->open && !c->condemned) {
 		while (chan_read(&c->ch) == 1 &&
 		    c->ch.rlen - c->ch.roff > 0) {
-			child_frames(c, 1);
+			parent_recv(c, 1);
 			if (c->ch.rlen - c->ch.roff > 0)
 				break;
 		}

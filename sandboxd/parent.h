@@ -70,6 +70,7 @@ struct parent {
 	uint32_t	 generation;	/* of the configuration */
 	uint32_t	 nofile;	/* RLIMIT_NOFILE of the children */
 	int		 resting;	/* down, after too many deaths */
+	int		 was_running;	/* some set was */
 	int		 debug;
 	int		 verbose;
 };
@@ -81,9 +82,14 @@ void	 parent_main(void) __attribute__((__noreturn__));
 void	 parent_send(enum role, uint32_t type, uint64_t op, uint64_t session,
 	    uint32_t req, int fd, const void *msg);
 int	 parent_running(void);
+void	 parent_go(void);		/* all children are ready */
 void	 parent_condemn(struct child *, const char *why);
 uint64_t parent_now(void);		/* ns since 1970 */
 uint64_t parent_ms(void);		/* of a clock that is never set */
+
+/* parent_recv.c: its frames; only the words of one that is dead. */
+void	 parent_recv(struct child *, int dead);
+
 /* sandboxd.c */
 void	 parent_started(void);		/* the first set runs */
 void	 parent_exit(int) __attribute__((__noreturn__));
