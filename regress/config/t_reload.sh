@@ -1,6 +1,7 @@
 # The configuration of a running daemon.
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
 
 atf_test_case reload cleanup
 reload_head()
@@ -77,8 +78,83 @@ others_cleanup()
 	daemon_cleanup
 }
 
+MANY="restart 1000 per 1s"
+SMALL="limits { sandboxes 1
+	log 1M per exec }"
+
+# What the store and the runner go by: large or small limits.
+in_force()
+{
+	e=$("$CTL" exec -d box head -c 3000000 /dev/zero) ||
+	    atf_fail "$1: no exec"
+	atf_check -o ignore "$CTL" wait "$e"
+	n=$("$CTL" logs "$e" 2>err | wc -c)
+	case $1 in
+	large)
+		atf_check -o save:other "$CTL" create
+		atf_check -o ignore "$CTL" delete "$(cat other)"
+		atf_check_equal "$n" 3000000
+		;;
+	small)
+		atf_check -s not-exit:0 -e match:"sandboxes: limit 1 in all, 1 in use" \
+		    "$CTL" create
+		[ "$n" -lt 2000000 ] || atf_fail "a log of $n bytes"
+		;;
+	esac
+}
+
+# hup role regexp: the file is read again while one of the children, who has
+# not heard of it yet, dies
+hup()
+{
+	p=$(daemon_child "$1") || atf_fail "no $1"
+	kill -STOP "$p"
+	log_cut
+	kill -HUP "$(daemon_pid)"
+	await 'log_has "'"$2"'"'
+	kill -KILL "$p"
+	await 'log_has "^running again"'
+	await '[ "$("$CTL" exec box echo hi 2>err)" = hi ]'
+	await daemon_engine_is_up
+}
+
+atf_test_case torn cleanup
+torn_head()
+{
+	atf_set descr "(aR6) all children have a new configuration or none, one" \
+	    "of which dies in between"
+	atf_set timeout 600
+}
+torn_body()
+{
+	world "$MANY"
+	box -i box
+	in_force large
+	for r in frontend store broker runner; do
+		daemon_conf "$MANY
+$SMALL"
+		hup $r "^configuration reloaded"
+		in_force small
+		daemon_conf "$MANY
+			nonsense here"
+		hup $r "kept as it was"
+		in_force small
+		daemon_conf "$MANY"
+		hup $r "^configuration reloaded"
+		in_force large
+	done
+	atf_check -o ignore "$CTL" delete box
+	nothing_left
+	daemon_stop
+}
+torn_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case torn
 	atf_add_test_case reload
 	atf_add_test_case invalid
 	atf_add_test_case others
