@@ -97,6 +97,7 @@ broker_recv_go(struct chan *ch, struct frame *f, void *arg)
 		return (-1);
 	broker_going = 1;
 	probe();
+	evil(&ch_parent, &broker_env.store, NULL);
 	broker_engine_start();
 	return (0);
 }

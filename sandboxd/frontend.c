@@ -219,6 +219,7 @@ recv_go(struct chan *ch, struct frame *f, void *msg)
 		return (-1);
 	working = 1;
 	probe();
+	evil(&ch_main, &fe_store, &fe_runner, NULL);
 	return (0);
 }
 

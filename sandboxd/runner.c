@@ -152,6 +152,7 @@ runner_recv_go(struct chan *ch, struct frame *f, void *msg)
 	if (!have_store || !have_frontend)
 		return (-1);
 	probe();
+	evil(&ch_main, &ch_store, &ch_frontend, NULL);
 	quota_init();
 	event_add(&ch_store.ev, NULL);
 	return (0);

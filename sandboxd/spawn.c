@@ -18,7 +18,7 @@
 #include "log.h"
 #include "parent.h"
 
-#define ENV_MAX	16
+#define ENV_MAX	24
 
 #if defined(FAULTS) || defined(ASAN)
 /*
@@ -34,6 +34,8 @@ static const struct {
 	{ "SANDBOXD_FAULT", 1, 0 },
 	{ "SANDBOXD_BREAK", 1, 1 },
 	{ "SANDBOXD_PROBE", 1, 1 },
+	{ "SANDBOXD_EVIL", 1, 1 },
+	{ "SANDBOXD_EVIL_ARG", 0, 0 },
 	{ "SANDBOXD_LACK", 0, 0 },
 	{ "SANDBOXD_TRAP", 0, 0 },
 	{ "SANDBOXD_GUEST_FAULT", 0, 0 },
@@ -49,6 +51,7 @@ static size_t
 spawn_tests(char **envp, uint32_t set, const char *role)
 {
 	static char	 values[nitems(spawn_names)][512];
+	static char	 number[32];
 	const char	*v;
 	uint32_t	 sets = 1;
 	size_t		 i, n = 0, len = strlen(role);
@@ -68,6 +71,8 @@ spawn_tests(char **envp, uint32_t set, const char *role)
 		    spawn_names[i].name, v);
 		envp[n++] = values[i];
 	}
+	snprintf(number, sizeof(number), "SANDBOXD_SET=%u", set);
+	envp[n++] = number;
 	return (n);
 }
 #endif

@@ -169,6 +169,7 @@ parent_recv_go(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	(void)f;
 	(void)msg;
+	evil(&st.parent, &st.frontend, &st.broker, &st.runner, NULL);
 	store_go();
 	probe();
 	return (0);

@@ -1,0 +1,220 @@
+/*
+ * What the attackers play: a function for each script, by who plays it.
+ *
+ * The forms of messages come from the tables of their fields; what is here is
+ * which of them go to whom, and what else somebody would try who has taken
+ * the process over.
+ */
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "evil.h"
+#include "log.h"
+
+#define REQ_SYNC	0x7fffffff	/* its answer comes after all others */
+
+static struct {
+	int		 over;		/* the answer to the last one is here */
+	unsigned int	 answers;
+	unsigned int	 accepted;
+	unsigned int	 saw;		/* what is not for who asked */
+	uint32_t	 uid;		/* who asks */
+	char		 code[CODE_LEN_MAX + 1];	/* the last one's */
+} heard;
+
+/* Whose is what an answer shows?  -1: it does not say. */
+static int64_t
+owner_of(const struct frame *f, char *what, size_t size)
+{
+	const struct msg_def	*def = proto_def(f->type);
+	union {
+		uint64_t		 align;
+		struct proto_sandbox	 sandbox;
+		struct proto_exec_info	 exec;
+		struct proto_event	 event;
+	} m;
+	int64_t			 owner = -1;
+
+	if (def == NULL || def->size > sizeof(m) ||
+	    msg_decode_array(&m, def, f->data, f->len) == -1)
+		return (-1);
+	if (f->type == PROTO_SANDBOX) {
+		owner = m.sandbox.owner;
+		snprintf(what, size, "%s", m.sandbox.id);
+	} else if (f->type == PROTO_EXEC_INFO) {
+		owner = m.exec.owner;
+		snprintf(what, size, "%s", m.exec.id);
+	} else if (f->type == PROTO_EVENT && m.event.sandbox[0] != '\0') {
+		owner = m.event.owner;
+		snprintf(what, size, "%s of %s", m.event.type,
+		    m.event.sandbox);
+	}
+	msg_clear(&m, def);
+	return (owner);
+}
+
+static void
+hear_store(struct evil_peer *p, struct frame *f)
+{
+	struct proto_error	 e;
+	char			 what[256];
+	int64_t			 owner;
+
+	if (strcmp(p->name, "store") != 0)
+		return;
+	heard.answers++;
+	heard.code[0] = '\0';
+	if (f->type == PROTO_ERROR && msg_decode_array(&e,
+	    proto_def(PROTO_ERROR), f->data, f->len) == 0)
+		strlcpy(heard.code, e.code, sizeof(heard.code));
+	if (f->type == PROTO_ACCEPTED)
+		heard.accepted++;
+	if ((f->type == PROTO_SANDBOX || f->type == PROTO_EXEC_INFO ||
+	    f->type == PROTO_EVENT) &&
+	    (owner = owner_of(f, what, sizeof(what))) != -1 &&
+	    owner != heard.uid && heard.saw++ < 10)
+		log_info("evil saw: %s", what);
+	if (f->req == REQ_SYNC && (f->type == PROTO_END ||
+	    f->type == PROTO_ERROR))
+		heard.over = 1;
+}
+
+/* The store has taken all that was sent before. */
+static void
+sync_store(struct evil_peer *store, uint64_t session)
+{
+	heard.over = 0;
+	evil_plain(store, PROTO_PING, 0, session, REQ_SYNC);
+	while (!heard.over && !store->gone)
+		evil_listen(-1);
+}
+
+/* A client of that uid, as soon as one has come. */
+static const struct evil_session *
+session_of(uint32_t uid)
+{
+	size_t	 i;
+
+	for (;;) {
+		for (i = evil_nsessions; i > 0; i--)
+			if (evil_sessions[i - 1].uid == uid)
+				return (&evil_sessions[i - 1]);
+		evil_listen(-1);
+	}
+}
+
+/* One form of a field of a message; 0 if there is none of that number. */
+static int
+send_form(struct evil_peer *to, uint32_t type, enum evil_form form,
+    size_t field, unsigned int n, uint64_t op, uint64_t session, uint32_t req)
+{
+	msgpack_sbuffer	 sb;
+	int		 is;
+
+	msgpack_sbuffer_init(&sb);
+	/* Each third one has a descriptor where none belongs. */
+	if ((is = evil_message(&sb, msg_def(type), form, field, n)))
+		evil_send(to, type, op, session, req, req % 3 == 0 ?
+		    evil_fd() : -1, &sb);
+	msgpack_sbuffer_destroy(&sb);
+	evil_listen(0);
+	return (is);
+}
+
+/* Every form of one message that a decoder takes. */
+static void
+all_taken(struct evil_peer *to, uint32_t type, uint64_t session,
+    uint32_t *req)
+{
+	const struct msg_def	*def = msg_def(type);
+	unsigned int		 n;
+	size_t			 i;
+
+	for (i = 0; i <= def->nfields; i++)
+		for (n = 0; send_form(to, type, EVIL_TAKEN, i, n, 0, session,
+		    ++*req); n++)
+			continue;
+}
+
+static size_t
+field_of(uint32_t type, const char *name)
+{
+	const struct msg_def	*def = msg_def(type);
+	size_t			 i;
+
+	for (i = 0; i < def->nfields; i++)
+		if (strcmp(def->fields[i].name, name) == 0)
+			return (i);
+	fatalx("%s has no %s", def->name, name);
+}
+
+/* What a sandbox is to be made of that really could be. */
+static void
+real_creates(struct evil_peer *store, uint64_t session, uint32_t *req)
+{
+	static const char *const	 fields[] = {
+		"env", "workdir", "labels", "user", "readonly", "pids"
+	};
+	unsigned int			 n;
+	size_t				 i;
+
+	evil_set("image", "sandbox-base");
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		for (n = 0; send_form(store, PROTO_CREATE, EVIL_TAKEN,
+		    field_of(PROTO_CREATE, fields[i]), n, 0, session,
+		    ++*req); n++)
+			continue;
+	evil_set("image", "evil-nosuch:1");
+}
+
+/* All requests, about what is one's own and what is another's. */
+static void
+play_fields(void)
+{
+	struct evil_peer		*store = evil_peer("store");
+	const struct evil_session	*s;
+	char				 name[128], exec[160];
+	uint32_t			 type, req = 0;
+	int				 i;
+
+	heard.uid = (uint32_t)evil_number("uid");
+	evil_heard = hear_store;
+	s = session_of(heard.uid);
+	evil_set_number("version", PROTO_VERSION);
+	evil_set_number("n", 1);
+	evil_set_number("streams", 6);
+	evil_set("argv", "/bin/true");
+	evil_set("name", "evil-image:1");
+	real_creates(store, s->number, &req);
+	sync_store(store, s->number);
+	/* Before the Engine is heard of they wait, and others do not. */
+	while (heard.accepted == 0 && !store->gone)
+		evil_listen(-1);
+	log_info("evil: %u sandboxes accepted", heard.accepted);
+	for (i = 0; i < 2; i++) {
+		strlcpy(name, evil_arg(i == 0 ? "own" : "other"),
+		    sizeof(name));
+		snprintf(exec, sizeof(exec), "%s.1", name);
+		evil_set("sandbox", name);
+		evil_set("exec", exec);
+		heard.accepted = 0;
+		for (type = PROTO_HELLO; type <= PROTO_DOCTOR; type++) {
+			/* A create's own name is a new one. */
+			evil_set("id", type == PROTO_CREATE ? "" : name);
+			all_taken(store, type, s->number, &req);
+		}
+		sync_store(store, s->number);
+		log_info("evil: %u accepted about %s", heard.accepted, name);
+	}
+	log_info("evil: %u answers", heard.answers);
+}
+
+const struct evil_script	 evil_scripts[] = {
+	{ "frontend", "fields", play_fields },
+	{ NULL, NULL, NULL }
+};
