@@ -38,8 +38,9 @@ sources()
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c lib/spec_check.c $MSG ;;
-	f_gproto)	echo lib/gproto.c ;;
+	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
+			    lib/gproto_msg.c \
 			    sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
@@ -50,7 +51,8 @@ sources()
 			    sandboxd/messages.c $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c sandboxd/runner_guest.c \
 			    sandboxd/runner_exec.c sandboxd/runner_input.c \
-			    sandboxd/messages.c lib/gproto.c $MSG ;;
+			    sandboxd/messages.c lib/gproto.c \
+			    lib/gproto_msg.c $MSG ;;
 	f_spec)		echo lib/spec_check.c lib/codes.c $MSG ;;
 	esac
 }
