@@ -215,6 +215,7 @@ static const struct msg_field f_status_info[] = {
 	MSG_F(proto_status_info, engine, M_STR, 0, M_OPT),
 	MSG_F(proto_status_info, engine_text, M_STR, 0, M_OPT),
 	MSG_F(proto_status_info, live_restore, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, unenforced, M_STR, 0, M_OPT),
 	MSG_F(proto_status_info, sandboxes, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, ready, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, execs, M_UINT, 0, M_OPT),

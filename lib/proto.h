@@ -297,6 +297,7 @@ struct proto_status_info {
 	char		 engine[64];	/* Engine's version */
 	char		 engine_text[TEXT_MAX + 1]; /* why it is away */
 	uint32_t	 live_restore;
+	char		 unenforced[64]; /* limits it cannot hold, as words */
 	uint64_t	 sandboxes;	/* not deleted */
 	uint64_t	 ready;
 	uint64_t	 execs;		/* running */

@@ -546,6 +546,8 @@ out_status(FILE *f, const struct proto_status_info *s,
 		out_text(f, s->engine_text);
 		fputc('\n', f);
 	}
+	if (s->unenforced[0] != '\0')
+		out_line(f, "not limited", s->unenforced);
 	fprintf(f, "%-12s %llu, %llu of them ready\n", "sandboxes",
 	    (unsigned long long)s->sandboxes, (unsigned long long)s->ready);
 	out_number(f, "execs", s->execs);

@@ -425,78 +425,6 @@ conf_engine_path(const struct config *conf)
 	return (conf->engine + strlen("unix://"));
 }
 
-static int
-ranges_meet(const struct config *conf, uint64_t first, uint64_t count)
-{
-	return (first <= conf->uid_max && first + count > conf->uid_min);
-}
-
-/* A file of lines name:first:count, subuid(5) or subgid(5). */
-static int
-check_subids(const struct config *conf, const char *file, char *why,
-    size_t len)
-{
-	unsigned long long	 first, count;
-	char			 line[512], name[128];
-	FILE			*fp;
-	int			 ret = 0;
-
-	if ((fp = fopen(file, "re")) == NULL)
-		return (0);
-	while (ret == 0 && fgets(line, sizeof(line), fp) != NULL) {
-		if (sscanf(line, "%127[^:]:%llu:%llu", name, &first,
-		    &count) != 3 || !ranges_meet(conf, first, count))
-			continue;
-		snprintf(why, len, "uid %u to %u: meets %llu to %llu of %s "
-		    "in %s", conf->uid_min, conf->uid_max, first,
-		    first + count - 1, name, file);
-		ret = -1;
-	}
-	fclose(fp);
-	return (ret);
-}
-
-/*
- * A sandbox's user owns nothing on the host, now or through a user namespace.
- * Local files only: a directory server must not be able to stop a start.
- */
-int
-conf_check_uids(const struct config *conf, char *why, size_t len)
-{
-	const struct passwd	*pw;
-	const struct group	*gr;
-	FILE			*fp;
-	int			 ret = 0;
-
-	if ((fp = fopen("/etc/passwd", "re")) != NULL) {
-		while (ret == 0 && (pw = fgetpwent(fp)) != NULL) {
-			if (!ranges_meet(conf, pw->pw_uid, 1))
-				continue;
-			snprintf(why, len, "uid %u to %u: contains user %s "
-			    "(%u)", conf->uid_min, conf->uid_max,
-			    pw->pw_name, (unsigned int)pw->pw_uid);
-			ret = -1;
-		}
-		fclose(fp);
-	}
-	if (ret == 0 && (fp = fopen("/etc/group", "re")) != NULL) {
-		while (ret == 0 && (gr = fgetgrent(fp)) != NULL) {
-			if (!ranges_meet(conf, gr->gr_gid, 1))
-				continue;
-			snprintf(why, len, "uid %u to %u: contains group %s "
-			    "(%u)", conf->uid_min, conf->uid_max,
-			    gr->gr_name, (unsigned int)gr->gr_gid);
-			ret = -1;
-		}
-		fclose(fp);
-	}
-	if (ret == 0)
-		ret = check_subids(conf, "/etc/subuid", why, len);
-	if (ret == 0)
-		ret = check_subids(conf, "/etc/subgid", why, len);
-	return (ret);
-}
-
 /* What a running daemon has opened, chowned or given away stays as it is. */
 int
 conf_check_reload(const struct config *old, const struct config *new,
@@ -511,7 +439,10 @@ conf_check_reload(const struct config *old, const struct config *new,
 		    old->socket_gid != new->socket_gid },
 		{ "engine", strcmp(old->engine, new->engine) ||
 		    old->engine_gid != new->engine_gid ||
-		    strcmp(old->engine_group, new->engine_group) },
+		    strcmp(old->engine_group, new->engine_group) ||
+		    strcmp(old->engine_user, new->engine_user) ||
+		    memcmp(&old->uids, &new->uids, sizeof(old->uids)) ||
+		    memcmp(&old->gids, &new->gids, sizeof(old->gids)) },
 		{ "guest", strcmp(old->guest, new->guest) },
 		{ "uid", old->uid_min != new->uid_min ||
 		    old->uid_max != new->uid_max },

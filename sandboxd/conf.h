@@ -43,6 +43,10 @@
 #define CONF_UID_LEAST		10000U
 #define CONF_UID_MIN		2000000000U
 #define CONF_UID_MAX		2000065535U
+/* Within what a rootless Engine's user is given by default. */
+#define CONF_UID_INNER_MIN	10000U
+#define CONF_UID_INNER_MAX	59999U
+#define CONF_MAPS_MAX		16		/* ranges of one user */
 
 struct conf_image {
 	TAILQ_ENTRY(conf_image)	 entry;
@@ -50,6 +54,19 @@ struct conf_image {
 	int			 allow;
 };
 TAILQ_HEAD(conf_images, conf_image);
+
+/*
+ * The users, or the groups, that a rootless Engine has: 0 is its own, and
+ * from 1 on they are those of its ranges, in the order of the file.
+ */
+struct conf_map {
+	uint32_t	 own;
+	uint32_t	 n;
+	struct {
+		uint32_t	 first;		/* on the host */
+		uint32_t	 count;
+	}		 r[CONF_MAPS_MAX];
+};
 
 struct conf_defaults {
 	char		 image[SBX_IMAGE_MAX + 1];
@@ -95,6 +112,7 @@ struct config {
 	char			 socket_group[CONF_NAME_MAX];
 	char			 engine[CONF_PATH_MAX];
 	char			 engine_group[CONF_NAME_MAX];
+	char			 engine_user[CONF_NAME_MAX]; /* rootless */
 	char			 guest[CONF_PATH_MAX];
 	struct conf_defaults	 defaults;
 	struct conf_limits	 limits;
@@ -107,6 +125,8 @@ struct config {
 	uint32_t		 nplaces;
 	gid_t			 socket_gid;
 	gid_t			 engine_gid;	/* if a group is named */
+	struct conf_map		 uids;		/* if engine_user is not "" */
+	struct conf_map		 gids;
 	uint32_t		 uid_min;
 	uint32_t		 uid_max;
 	uint32_t		 restart_count;	/* deaths within ... */
@@ -142,9 +162,16 @@ const char	*conf_get_path(const char *, char *, size_t);
 const char	*conf_get_user(const char *, uint32_t *);
 const char	*conf_get_group(const char *, uint32_t *);
 const char	*conf_engine_path(const struct config *);
-int		 conf_check_uids(const struct config *, char *, size_t);
 int		 conf_check_reload(const struct config *,
 		    const struct config *, struct conf_errors *);
+
+/* conf_ids.c */
+/* Takes a rootless Engine's user; NULL, or what is wrong. */
+const char	*conf_get_maps(struct config *, const char *);
+int		 conf_check_uids(const struct config *, char *, size_t);
+/* A sandbox's user or group on the host; -1 if there is none. */
+int		 conf_host_id(const struct config *, const struct conf_map *,
+		    uint32_t, uint32_t *);
 
 /* parse.y: NULL if there was an error; all of them are in conf_errors. */
 struct config	*conf_parse(const char *, struct conf_errors *);

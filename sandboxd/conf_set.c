@@ -173,6 +173,28 @@ set_engine(const struct token *t)
 		value_error(t, "engine", too_long(sizeof(path)));
 }
 
+/* Once each: of two nobody could say which is meant. */
+void
+set_engine_group(const struct token *t)
+{
+	if (conf->engine_group[0] != '\0')
+		value_error(t, "group", "already named");
+	else
+		set_group(conf->engine_group, sizeof(conf->engine_group),
+		    &conf->engine_gid, t);
+}
+
+void
+set_engine_user(const struct token *t)
+{
+	const char	*why;
+
+	if (conf->engine_user[0] != '\0')
+		value_error(t, "user", "already named");
+	else if ((why = conf_get_maps(conf, t->string)) != NULL)
+		value_error(t, "user", why);
+}
+
 void
 set_flag(enum setting s, int *to, const char *what, const struct token *t)
 {
@@ -350,6 +372,10 @@ check_settings(void)
 		check_error(S_LIM_LOG, "log: more per exec than per sandbox");
 	if (l->log_sandbox > l->log_total)
 		check_error(S_LIM_LOG, "log: more per sandbox than in total");
+	if (conf->engine_user[0] != '\0' && seen[S_UID].line == 0) {
+		conf->uid_min = CONF_UID_INNER_MIN;
+		conf->uid_max = CONF_UID_INNER_MAX;
+	}
 	if (conf_check_uids(conf, text, sizeof(text)) == -1)
 		check_error(S_UID, text);
 }

@@ -225,8 +225,8 @@ judge_live_restore(const struct control *t, const struct doctor_facts *f,
 
 /* What the file and the directories above it let others do. */
 static enum judgement
-judge_path(const struct msg_path *p, uint32_t allowed, uint32_t forbidden,
-    struct proto_control *c)
+judge_path(const struct msg_path *p, uint32_t uid, uint32_t allowed,
+    uint32_t forbidden, struct proto_control *c)
 {
 	if (!p->there) {
 		proof(c, "%s: %s", p->path, p->why[0] == '\0' ?
@@ -239,7 +239,7 @@ judge_path(const struct msg_path *p, uint32_t allowed, uint32_t forbidden,
 	    p->above[0] == '\0' ? "" : "; others can write to ", p->above);
 	if (p->mode & forbidden)
 		return (ABSENT);
-	if (p->uid != 0 || p->mode & 07777 & ~allowed || p->above[0] != '\0')
+	if (p->uid != uid || p->mode & 07777 & ~allowed || p->above[0] != '\0')
 		return (DEGRADED);
 	return (ENFORCED);
 }
@@ -249,7 +249,7 @@ judge_socket(const struct control *t, const struct doctor_facts *f,
     struct proto_control *c)
 {
 	(void)t;
-	return (judge_path(&f->host->socket, 0660, S_IWOTH, c));
+	return (judge_path(&f->host->socket, 0, 0660, S_IWOTH, c));
 }
 
 static enum judgement
@@ -259,7 +259,7 @@ judge_state(const struct control *t, const struct doctor_facts *f,
 	enum judgement	 j;
 
 	(void)t;
-	j = judge_path(&f->host->state, 0711, S_IWGRP | S_IWOTH, c);
+	j = judge_path(&f->host->state, 0, 0711, S_IWGRP | S_IWOTH, c);
 	if (j != ENFORCED || !f->host->tmpfs)
 		return (j);
 	strlcat(c->proof, "; on a tmpfs, which a reboot empties",
@@ -272,10 +272,14 @@ judge_engine_socket(const struct control *t, const struct doctor_facts *f,
     struct proto_control *c)
 {
 	(void)t;
-	return (judge_path(&f->host->engine, 0660, S_IWOTH, c));
+	return (judge_path(&f->host->engine, f->host->engine_uid, 0660,
+	    S_IWOTH, c));
 }
 
-/* Who may write to the Engine's socket is root on this host. */
+/*
+ * Who may write to the Engine's socket is root on this host, or the user of a
+ * rootless one, whose group may be one of those that only he can give.
+ */
 static enum judgement
 judge_group(const struct control *t, const struct doctor_facts *f,
     struct proto_control *c)
@@ -289,8 +293,10 @@ judge_group(const struct control *t, const struct doctor_facts *f,
 		return (ABSENT);
 	}
 	if (h->engine.group[0] == '\0') {
-		proof(c, "not known: group %u has no name", h->engine.gid);
-		return (ABSENT);
+		proof(c, "%sgroup %u has no name%s", h->engine_uid == 0 ?
+		    "not known: " : "", h->engine.gid, h->engine_uid == 0 ?
+		    "" : ", so nobody of this host is a member");
+		return (h->engine_uid == 0 ? ABSENT : ENFORCED);
 	}
 	proof(c, "group %s has %u member%s%s%.300s", h->engine.group,
 	    h->nmembers, h->nmembers == 1 ? "" : "s", h->nmembers == 0 ?
@@ -341,8 +347,8 @@ static const struct control	 controls[] = {
 	{ "rootless", judge_option, "rootless", 0,
 	  "run a rootless Engine: who has the socket of any other is root" },
 	{ "userns", judge_userns, "userns", 0,
-	  "set userns-remap in daemon.json, or run a rootless Engine: root in "
-	  "a sandbox is root on the host" },
+	  "run a rootless Engine: root in a sandbox is root on the host, as far "
+	  "as its capabilities go" },
 	{ "seccomp", judge_option, "seccomp", 0,
 	  "run a kernel and an Engine with seccomp: the profile of sandboxes "
 	  "needs it" },
@@ -372,10 +378,10 @@ static const struct control	 controls[] = {
 	  "put the state directory on a disk, where nobody but root writes to "
 	  "what is above" },
 	{ "engine-socket", judge_engine_socket, NULL, 0,
-	  "let the Engine's socket belong to root and its group, mode 0660, "
+	  "let the Engine's socket belong to its user and group, mode 0660, "
 	  "where nobody else writes to what is above" },
 	{ "engine-group", judge_group, NULL, 0,
-	  "take the members out of the group: each is root on this host" },
+	  "take the members out of the group: each can do what the Engine can" },
 	{ "file-systems", judge_apart, NULL, 0,
 	  "mount file systems of their own at work and runner/log in the state "
 	  "directory, so that they cannot fill that of the event log" },

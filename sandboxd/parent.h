@@ -23,6 +23,7 @@ struct statedir {
 	char	*guest;		/* the copy that containers mount */
 	char	*mnt;		/* work, mounted nosuid and nodev */
 	char	*sockpath;	/* runner/sock */
+	gid_t	 reach;		/* of a rootless Engine; 0: of root's */
 	int	 fd;		/* state itself */
 	int	 lock;
 	int	 db;		/* the store's root directory */
@@ -121,7 +122,8 @@ pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
 /* statedir.c: errors are told; -1. */
 int	 statedir_open(struct statedir *, const struct config *,
 	    const struct child *);
-int	 statedir_others(const struct stat *);	/* can write to it */
+/* Can write to it: others than root and that user. */
+int	 statedir_others(const struct stat *, uid_t);
 int	 statedir_mount(const struct statedir *);
 void	 statedir_unmount(const struct statedir *);
 

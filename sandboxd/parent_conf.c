@@ -59,6 +59,7 @@ conf_to_msg(struct msg_conf *m)
 	m->sock = env.dir.sockpath;
 	m->uid_low = c->uid_min;
 	m->uid_high = c->uid_max;
+	m->rootless = c->engine_user[0] != '\0';
 	strlcpy(m->image, c->defaults.image, sizeof(m->image));
 	m->memory = c->defaults.memory;
 	m->mcpus = c->defaults.cpus;

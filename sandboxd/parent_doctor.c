@@ -20,9 +20,9 @@
 
 #include "parent.h"
 
-/* The nearest directory above, of those that others can write to. */
+/* The nearest directory above, of those that others than uid can write to. */
 static void
-look_above(const char *path, char *above, size_t len)
+look_above(const char *path, uid_t uid, char *above, size_t len)
 {
 	struct stat	 st;
 	char		*dir, *p;
@@ -32,7 +32,7 @@ look_above(const char *path, char *above, size_t len)
 		return;
 	while ((p = strrchr(dir, '/')) != NULL) {
 		p[p == dir ? 1 : 0] = '\0';
-		if (stat(dir, &st) == -1 || statedir_others(&st)) {
+		if (stat(dir, &st) == -1 || statedir_others(&st, uid)) {
 			strlcpy(above, dir, len);
 			break;
 		}
@@ -43,7 +43,7 @@ look_above(const char *path, char *above, size_t len)
 }
 
 static void
-look(const char *path, struct msg_path *p)
+look(const char *path, uid_t uid, struct msg_path *p)
 {
 	const struct group	*gr;
 	struct stat		 st;
@@ -59,7 +59,7 @@ look(const char *path, struct msg_path *p)
 	p->gid = st.st_gid;
 	if ((gr = getgrgid(st.st_gid)) != NULL)
 		strlcpy(p->group, gr->gr_name, sizeof(p->group));
-	look_above(path, p->above, sizeof(p->above));
+	look_above(path, uid, p->above, sizeof(p->above));
 }
 
 /* Whom group(5) names; who has it as the first group is not among them. */
@@ -109,9 +109,10 @@ void
 parent_doctor(struct msg_host *m)
 {
 	memset(m, 0, sizeof(*m));
-	look(env.conf->socket, &m->socket);
-	look(env.dir.path, &m->state);
-	look(conf_engine_path(env.conf), &m->engine);
+	m->engine_uid = env.conf->uids.own;	/* 0: root's own Engine */
+	look(env.conf->socket, 0, &m->socket);
+	look(env.dir.path, 0, &m->state);
+	look(conf_engine_path(env.conf), m->engine_uid, &m->engine);
 	look_members(&m->engine, m);
 	look_places(m);
 }

@@ -91,6 +91,8 @@ void		 set_state(const struct token *);
 void		 set_socket(const struct token *);
 void		 set_group(char *, size_t, gid_t *, const struct token *);
 void		 set_engine(const struct token *);
+void		 set_engine_group(const struct token *);
+void		 set_engine_user(const struct token *);
 void		 set_flag(enum setting, int *, const char *,
 		    const struct token *);
 void		 set_sandbox(const struct token *);

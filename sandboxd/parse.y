@@ -51,13 +51,7 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 			    sizeof(conf->socket_group), &conf->socket_gid,
 			    &$4);
 		}
-		| ENGINE STRING			{ set_engine(&$2); }
-		| ENGINE STRING GROUP STRING {
-			set_engine(&$2);
-			set_group(conf->engine_group,
-			    sizeof(conf->engine_group), &conf->engine_gid,
-			    &$4);
-		}
+		| ENGINE engine
 		| GUEST STRING {
 			set_path(S_GUEST, conf->guest, sizeof(conf->guest),
 			    "guest", &$2);
@@ -88,6 +82,11 @@ statement	: STRING '=' STRING		{ macro_define(&$1, &$3); }
 		| RETAIN '{' retains error '}'		{ yyerrok; }
 		| TIMEOUTS '{' timeouts '}'
 		| TIMEOUTS '{' timeouts error '}'	{ yyerrok; }
+		;
+
+engine		: STRING			{ set_engine(&$1); }
+		| engine GROUP STRING		{ set_engine_group(&$3); }
+		| engine USER STRING		{ set_engine_user(&$3); }
 		;
 
 rights		: /* empty */			{ $$.number = 0; }

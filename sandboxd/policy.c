@@ -239,6 +239,39 @@ policy_refuse_image(const struct policy *p, const char *image,
 }
 
 /*
+ * A rootless Engine gives sandboxes other numbers on the host, and only where
+ * its user is known are their workspaces and sockets within its reach.
+ */
+static int
+policy_rootless(const struct policy *p, const json_t *info, char *why,
+    size_t size)
+{
+	const json_t	*v;
+	const char	*s;
+	size_t		 i;
+	int		 rootless = 0, userns = 0;
+
+	json_array_foreach(json_object_get(info, "SecurityOptions"), i, v) {
+		if ((s = json_string_value(v)) == NULL)
+			continue;
+		rootless |= strcmp(s, "name=rootless") == 0;
+		userns |= strcmp(s, "name=userns") == 0;
+	}
+	if (rootless && !p->conf.rootless)
+		snprintf(why, size, "it is rootless: name its user in the "
+		    "configuration, engine ... user");
+	else if (!rootless && p->conf.rootless)
+		snprintf(why, size, "it is not rootless, as the "
+		    "configuration has it, engine ... user");
+	else if (userns && !rootless)
+		snprintf(why, size, "it remaps users, which this version "
+		    "does not support: start it without userns-remap");
+	else
+		return (0);
+	return (-1);
+}
+
+/*
  * Inspect shows the limits that the Engine stored, not those that hold: a
  * rootless Engine without cgroups takes and shows them all.
  */
@@ -260,6 +293,8 @@ policy_engine(struct policy *p, const char *arch, const json_t *info,
 		snprintf(why, size, "the Engine does not run Linux containers");
 		return (-1);
 	}
+	if (policy_rootless(p, info, why, size) == -1)
+		return (-1);
 	s = json_string_value(json_object_get(info, "DefaultRuntime"));
 	if (s == NULL || strlen(s) >= sizeof(p->runtime)) {
 		snprintf(why, size, "the Engine names no default runtime");

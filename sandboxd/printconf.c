@@ -280,6 +280,8 @@ conf_print(FILE *fp, const struct config *conf)
 	print_named(fp, "engine", conf->engine);
 	if (conf->engine_group[0] != '\0')
 		print_named(fp, " group", conf->engine_group);
+	if (conf->engine_user[0] != '\0')
+		print_named(fp, " user", conf->engine_user);
 	fprintf(fp, "\n");
 	print_named(fp, "guest", conf->guest);
 	fprintf(fp, "\nuid %u to %u\nrestart %u per ", conf->uid_min,

@@ -177,6 +177,7 @@ struct msg_conf {
 	char		*sock;		/* host path; sock/<owner>/<n> */
 	uint32_t	 uid_low;	/* range of the sandboxes' users */
 	uint32_t	 uid_high;
+	uint32_t	 rootless;	/* the Engine has to be */
 	/* defaults { } */
 	char		 image[SBX_IMAGE_MAX + 1];
 	uint64_t	 memory;
@@ -480,6 +481,7 @@ struct msg_host {
 	struct msg_path	 socket;
 	struct msg_path	 state;
 	struct msg_path	 engine;	/* its socket */
+	uint32_t	 engine_uid;	/* whose it has to be */
 	uint32_t	 nmembers;	/* of that one's group */
 	char		 members[512];	/* by spaces, cut to fit */
 	uint32_t	 tmpfs;		/* state is on one */

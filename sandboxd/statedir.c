@@ -356,9 +356,9 @@ done:
 
 /* Where names are their owners' alone (sticky), that is not so. */
 int
-statedir_others(const struct stat *st)
+statedir_others(const struct stat *st, uid_t uid)
 {
-	return (st->st_uid != 0 || ((st->st_mode & S_IWOTH ||
+	return ((st->st_uid != 0 && st->st_uid != uid) || ((st->st_mode & S_IWOTH ||
 	    (st->st_mode & S_IWGRP && st->st_gid != 0)) &&
 	    !(st->st_mode & S_ISVTX)));
 }
@@ -395,7 +395,7 @@ statedir_place(const struct statedir *d)
 		return (-1);
 	while ((p = strrchr(path, '/')) != NULL) {
 		p[p == path ? 1 : 0] = '\0';
-		if (stat(path, &st) == -1 || statedir_others(&st))
+		if (stat(path, &st) == -1 || statedir_others(&st, 0))
 			log_warnx("state %s: others can write to %s and put "
 			    "another in its place", d->path, path);
 		if (p == path)
@@ -409,6 +409,7 @@ static int
 statedir_top(struct statedir *d, const struct config *conf)
 {
 	struct stat	 st;
+	mode_t		 mode;
 
 	if (mkdir(conf->state, 0711) == -1 && errno != EEXIST) {
 		log_warn("state %s", conf->state);
@@ -425,13 +426,21 @@ statedir_top(struct statedir *d, const struct config *conf)
 		    conf->state, (unsigned int)st.st_uid);
 		return (-1);
 	}
-	if ((st.st_mode & 07777) != 0711 && chmod(d->path, 0711) == -1) {
+	d->reach = conf->engine_user[0] == '\0' ? 0 : conf->gids.own;
+	mode = d->reach == 0 ? 0711 : 0710;
+	if (((st.st_mode & 07777) != mode && chmod(d->path, mode) == -1) ||
+	    (d->reach != 0 && st.st_gid != d->reach && chown(d->path, 0, d->reach) == -1)) {
 		log_warn("state %s", conf->state);
 		return (-1);
 	}
 	return (statedir_place(d));
 }
 
+/*
+ * A rootless Engine must come to what containers mount: its group may pass
+ * through the top, which then nobody else may, and so what lies below is open
+ * to it as to the child that it belongs to.
+ */
 static int
 statedir_tree(struct statedir *d, const struct child *child)
 {
@@ -442,14 +451,15 @@ statedir_tree(struct statedir *d, const struct child *child)
 	if ((d->empty = dir_make(d->fd, "empty", 0555, 0, 0)) == -1 ||
 	    (d->db = dir_make(d->fd, "db", 0700, store->uid,
 	    store->gid)) == -1 ||
-	    (d->runner = dir_make(d->fd, "runner", 0750, 0,
-	    runner->gid)) == -1 ||
+	    (d->runner = dir_make(d->fd, "runner", d->reach == 0 ? 0750 : 0751,
+	    0, runner->gid)) == -1 ||
 	    (d->sock = dir_make(d->runner, "sock", 0755, 0, 0)) == -1 ||
 	    (fd = dir_make(d->runner, "log", 0700, runner->uid,
 	    runner->gid)) == -1)
 		return (-1);
 	close(fd);
-	if ((d->work = dir_make(d->fd, "work", 0700, 0, 0)) == -1)
+	if ((d->work = dir_make(d->fd, "work", d->reach == 0 ? 0700 : 0710, 0,
+	    d->reach)) == -1)
 		return (-1);
 	if (asprintf(&d->mnt, "%s/mnt", d->path) == -1 ||
 	    asprintf(&d->sockpath, "%s/runner/sock", d->path) == -1)

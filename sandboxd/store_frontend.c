@@ -51,6 +51,29 @@ frontend_recv_ping(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
+static void
+unenforced_text(uint32_t bits, char *text, size_t len)
+{
+	static const struct {
+		const char	*name;
+		uint32_t	 bit;
+	} limits[] = {
+		{ "memory", UNENFORCED_MEMORY },
+		{ "swap", UNENFORCED_SWAP },
+		{ "cpus", UNENFORCED_CPUS },
+		{ "pids", UNENFORCED_PIDS },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (!(bits & limits[i].bit))
+			continue;
+		if (*text != '\0')
+			strlcat(text, " ", len);
+		strlcat(text, limits[i].name, len);
+	}
+}
+
 static int
 frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 {
@@ -71,6 +94,8 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	strlcpy(m.engine, st.engine.version, sizeof(m.engine));
 	strlcpy(m.engine_text, st.engine.text, sizeof(m.engine_text));
 	m.live_restore = st.engine.live_restore;
+	unenforced_text(st.engine.unenforced, m.unenforced,
+	    sizeof(m.unenforced));
 	/* Counts of what the client may see. */
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
 		if (!rights_visible(&a, sb->r.owner))

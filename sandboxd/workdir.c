@@ -133,10 +133,13 @@ workdir_make(const struct msg_work *w, uint64_t op)
 {
 	const struct child	*runner = &env.child[ROLE_RUNNER];
 	char			 name[24], owner[16];
+	uint32_t		 uid, gid;
 	int			 fd = -1, root;
 
 	root = env.conf->user_root && w->uid == 0 && w->gid == 0;
-	if (!root && (!in_range(w->uid) || !in_range(w->gid))) {
+	if ((!root && (!in_range(w->uid) || !in_range(w->gid))) ||
+	    conf_host_id(env.conf, &env.conf->uids, w->uid, &uid) == -1 ||
+	    conf_host_id(env.conf, &env.conf->gids, w->gid, &gid) == -1) {
 		log_warnx("workspace %" PRIu64 ": uid %u, gid %u: not of the "
 		    "range", w->n, w->uid, w->gid);
 		return (-1);
@@ -149,7 +152,7 @@ workdir_make(const struct msg_work *w, uint64_t op)
 	fault("parent.make.before");
 	snprintf(name, sizeof(name), "%" PRIu64, w->n);
 	snprintf(owner, sizeof(owner), "%u", w->owner);
-	if (make_dir(env.dir.work, name, 0700, w->uid, w->gid) == -1 ||
+	if (make_dir(env.dir.work, name, 0700, uid, gid) == -1 ||
 	    make_dir(env.dir.sock, owner, 0755, 0, 0) == -1 ||
 	    (fd = owner_dir(w->owner)) == -1 ||
 	    make_dir(fd, name, 0755, runner->uid, runner->gid) == -1)

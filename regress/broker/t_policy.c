@@ -446,6 +446,46 @@ ATF_TC_BODY(enforceable, tc)
 	ATF_CHECK(policy_engine(&pol, "amd64", info, why, sizeof(why)) == -1);
 }
 
+/* (aB3) Its users are not the host's: one that is not expected is not used. */
+ATF_TC_WITHOUT_HEAD(rootless);
+ATF_TC_BODY(rootless, tc)
+{
+	static const struct {
+		const char	*security;	/* an array */
+		uint32_t	 conf;
+		const char	*why;		/* NULL: it may be used */
+	} t[] = {
+		{ "[]", 0, NULL },
+		{ "[\"name=seccomp,profile=default\"]", 0, NULL },
+		{ "[\"name=seccomp\",\"name=rootless\"]", 1, NULL },
+		{ "[\"name=rootless\",\"name=userns\"]", 1, NULL },
+		{ "[\"name=rootless\"]", 0, "it is rootless: name its user" },
+		{ "[\"name=userns\"]", 0, "it remaps users" },
+		{ "[\"name=userns\"]", 1, "it is not rootless" },
+		{ "[\"name=rootlessx\",\"rootless\",7,null]", 1,
+		    "it is not rootless" },
+		{ "\"name=rootless\"", 1, "it is not rootless" },
+		{ "null", 1, "it is not rootless" },
+	};
+	json_t	*info;
+	size_t	 i;
+
+	info = json_pack("{s:s,s:s}", "OSType", "linux", "DefaultRuntime",
+	    "runc");
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		json_object_set_new(info, "SecurityOptions",
+		    json_loads(t[i].security, JSON_DECODE_ANY, NULL));
+		pol.conf.rootless = t[i].conf;
+		why[0] = '\0';
+		ATF_CHECK_EQ_MSG(t[i].why == NULL ? 0 : -1,
+		    policy_engine(&pol, "amd64", info, why, sizeof(why)),
+		    "%zu: %s", i, why);
+		ATF_CHECK_MSG(t[i].why == NULL || strncmp(why, t[i].why,
+		    strlen(t[i].why)) == 0, "%zu: %s", i, why);
+	}
+	json_decref(info);
+}
+
 /* What it cannot enforce it takes away, or shows all the same. */
 ATF_TC_WITHOUT_HEAD(unenforced);
 ATF_TC_BODY(unenforced, tc)
@@ -583,6 +623,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, build);
 	ATF_TP_ADD_TC(tp, derive);
 	ATF_TP_ADD_TC(tp, enforceable);
+	ATF_TP_ADD_TC(tp, rootless);
 	ATF_TP_ADD_TC(tp, images);
 	ATF_TP_ADD_TC(tp, lacking);
 	ATF_TP_ADD_TC(tp, names);

@@ -118,6 +118,9 @@ static void member(void) { host.nmembers = 1;
     strlcpy(host.members, "eve", 16); }
 static void members(void) { host.nmembers = 2;
     strlcpy(host.members, "eve mallory", 16); }
+static void own_engine(void) { host.engine.uid = host.engine_uid = 1000; }
+static void other_engine(void) { host.engine.uid = 1000; }
+static void subgroup(void) { host.engine_uid = 1000; host.engine.group[0] = 0; }
 static void nameless(void) { host.engine.group[0] = '\0';
     host.engine.gid = 4711; }
 static void log_in(void) { host.db_apart_log = 0; }
@@ -191,6 +194,9 @@ static const struct {
 	{ "engine-group", well, "enforced", "group docker has 0 members" },
 	{ "engine-group", member, "absent", "has 1 member: eve" },
 	{ "engine-group", members, "absent", "has 2 members: eve mallory" },
+	{ "engine-group", subgroup, "enforced", "nobody of this host" },
+	{ "engine-socket", own_engine, "enforced", "owner 1000" },
+	{ "engine-socket", other_engine, "degraded", "owner 1000" },
 	{ "engine-group", nameless, "absent", "group 4711 has no name" },
 	{ "engine-group", engine_gone, "absent", "not known: /run/e" },
 	{ "file-systems", well, "enforced", "apart from workspaces" },
