@@ -10,7 +10,7 @@ TARGETS="f_chan f_client f_conf f_engine f_gproto f_guest f_imsg f_msg f_print
 
 for t in $TARGETS; do
 	eval "${t}_head() {
-		atf_set descr 'any bytes: $t'
+		atf_set descr '(aD2) any bytes: $t'
 		atf_set timeout 7200
 	}
 	${t}_body() { fuzz $t; }"

@@ -158,7 +158,7 @@ names_cleanup()
 atf_test_case images cleanup
 images_head()
 {
-	atf_set descr 'images: names, files, archives, and what is not there'
+	atf_set descr '(aD1) images: names, files, archives, and what is not there'
 	atf_set timeout 600
 }
 images_body()
@@ -220,7 +220,7 @@ images_cleanup()
 atf_test_case lines cleanup
 lines_head()
 {
-	atf_set descr 'command lines: unknown, short, ambiguous, too many words'
+	atf_set descr '(aD1) command lines: unknown, short, ambiguous, too many words'
 	atf_set timeout 600
 }
 lines_body()

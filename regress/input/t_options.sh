@@ -8,7 +8,7 @@
 atf_test_case create cleanup
 create_head()
 {
-	atf_set descr 'create: names, images, labels, variables, folders'
+	atf_set descr '(aD1) create: names, images, labels, variables, folders'
 	atf_set timeout 600
 }
 create_body()
@@ -102,7 +102,7 @@ create_cleanup()
 atf_test_case numbers cleanup
 numbers_head()
 {
-	atf_set descr 'create: memory, processors, processes, users'
+	atf_set descr '(aD1) create: memory, processors, processes, users'
 	atf_set timeout 600
 }
 numbers_body()
@@ -214,7 +214,7 @@ numbers_cleanup()
 atf_test_case exec cleanup
 exec_head()
 {
-	atf_set descr 'exec and run: commands, variables, users, times, signals'
+	atf_set descr '(aD1) exec and run: commands, variables, users, times, signals'
 	atf_set timeout 600
 }
 exec_body()
@@ -328,7 +328,7 @@ exec_cleanup()
 atf_test_case taken cleanup
 taken_head()
 {
-	atf_set descr 'at the bounds, and what only looks bad, is taken as it is'
+	atf_set descr '(aD1) at the bounds, and what only looks bad, is taken as it is'
 	atf_set timeout 600
 }
 taken_body()
@@ -372,7 +372,7 @@ taken_cleanup()
 atf_test_case not_started cleanup
 not_started_head()
 {
-	atf_set descr 'commands and folders that only the sandbox can refuse'
+	atf_set descr '(aD1) commands and folders that only the sandbox can refuse'
 	atf_set timeout 600
 }
 not_started_body()

@@ -97,7 +97,118 @@ kills_cleanup()
 	daemon_cleanup
 }
 
+# Clients that write down what they were answered, until there is a file stop.
+client_execs()
+{
+	n=0
+	while [ ! -e stop ]; do
+		n=$((n + 1))
+		c=$((n % 200))
+		if e=$(timeout 120 "$CTL" exec -d one sh -c "exit $c" \
+		    </dev/null 2>>"err.$1"); then
+			echo "$e $c" >>"execs.$1"
+		else
+			sleep 0.05
+		fi
+	done
+}
+
+client_boxes()
+{
+	while [ ! -e stop ]; do
+		if id=$(timeout 120 "$CTL" create </dev/null 2>>err.boxes); then
+			echo "$id" >>created
+			timeout 120 "$CTL" delete "$id" </dev/null \
+			    >>err.boxes 2>&1 && echo "$id" >>deleted
+		else
+			sleep 0.05
+		fi
+	done
+}
+
+atf_test_case frontend cleanup
+frontend_head()
+{
+	atf_set descr '(aF6) kill -9 of the frontend at any moment, under load:' \
+	    'what was answered is so'
+	atf_set timeout 20000
+}
+frontend_body()
+{
+	world "restart 1000 per 1s"
+	box -i one
+	: >created
+	: >deleted
+	pids=
+	for i in 1 2; do
+		: >"execs.$i"
+		client_execs $i &
+		pids="$pids $!"
+	done
+	client_boxes &
+	pids="$pids $!"
+	awk -v n="$(figure 10 100)" -v seed="${SEED:-1}" 'BEGIN {
+		srand(seed)
+		while (n-- > 0)
+			print rand() / 3
+	}' >pauses
+	while read -r t; do
+		sleep "$t"
+		p=$(daemon_child frontend) || continue
+		kill -KILL "$p"
+		await "_gone $p"
+		await '"$CTL" ping >ping 2>&1'
+	done <pauses
+	: >stop
+	for p in $pids; do
+		wait "$p"
+	done
+	# Their log against the store's: each has a number of its own, its end,
+	# and one event of its acceptance.
+	cat execs.* >execs
+	[ "$(wc -l <execs)" -ge 5 ] || atf_fail "no load: $(cat err.*)"
+	atf_check -o empty sh -c "cut -d' ' -f1 execs | sort | uniq -d"
+	await '! "$CTL" ps one | grep -q "^one\."' 120
+	"$CTL" ps -a one >ps || atf_fail "ps"
+	"$CTL" events one >events || atf_fail "events"
+	awk 'FILENAME == "ps" { end[$1] = $2 " " $3; next }
+	    FILENAME == "events" {
+		if ($6 == "exec.create")
+			n[$NF]++
+		next
+	    }
+	    end[$1] != "exited " $2 || n["exec=" $1] != 1 {
+		print $0 ": " end[$1] ", accepted " n["exec=" $1]
+	    }' ps events execs >wrong
+	[ ! -s wrong ] || atf_fail "$(wc -l <wrong): $(head -n 3 wrong)"
+	# And the Engine has the sandboxes of the list and no other.
+	"$CTL" list -a >list || atf_fail "list"
+	while read -r id; do
+		grep -q "^$id .*deleted" list || ! grep -q "^$id " list ||
+		    atf_fail "deleted: $(grep "^$id " list)"
+	done <deleted
+	for id in $(cat created); do
+		grep -qx "$id" deleted || "$CTL" show "$id" >out 2>&1 ||
+		    atf_fail "created: $id: $(cat out)"
+	done
+	await '[ "$(_ours | wc -l)" -eq "$("$CTL" list | grep -c ready)" ]'
+	echo "$(wc -l <execs) execs, $(wc -l <created) sandboxes," \
+	    "$(cat err.* | wc -l) not answered"
+	atf_check -o ignore "$CTL" log verify
+	# shellcheck disable=SC2046
+	"$CTL" delete $("$CTL" list | sed -n 's/^\([^ ]*\) .*ready.*/\1/p') \
+	    >out 2>&1 || atf_fail "$(cat out)"
+	nothing_left
+	daemon_stop
+}
+frontend_cleanup()
+{
+	: >stop
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case frontend
 	atf_add_test_case kills
 }
