@@ -166,12 +166,21 @@ input_read(struct io *p)
 	return (0);
 }
 
+static int
+input_end(struct io *p)
+{
+	struct proto_input_end	 end;
+
+	end.exec = p->exec;
+	end.total = p->have;
+	return (sandbox_send(p->sb, PROTO_INPUT_END, &end, &p->in_req));
+}
+
 /* Into the pipe; and when all is in it, the word that it was all. */
 static int
 input_write(struct io *p)
 {
-	struct proto_input_end	 end;
-	ssize_t			 n;
+	ssize_t	 n;
 
 	while (p->sent < p->have) {
 		n = sandbox_write(p->pipe, p->keep + (p->sent - p->acked),
@@ -190,9 +199,7 @@ input_write(struct io *p)
 	if (!p->in_eof || p->in_req != 0)
 		return (0);
 	close_fd(&p->pipe);
-	end.exec = p->exec;
-	end.total = p->have;
-	return (sandbox_send(p->sb, PROTO_INPUT_END, &end, &p->in_req));
+	return (input_end(p));
 }
 
 static int
@@ -238,19 +245,39 @@ take_gap(struct io *p, struct sandbox_answer *a)
 
 static int	 come_back(struct io *);
 
-/* The request was refused. */
+/* A refusal: after a pause it is to be tried again, if it is one of those. */
 static int
-take_error(struct io *p, struct sandbox_answer *a)
+refused(struct io *p, struct sandbox_answer *a)
 {
 	struct timespec	 ts = { 0, IO_PAUSE * 1000000 };
 
 	sandbox_set_error(p->sb, &a->u.error);
-	/* Just restarted, it may not have all together yet. */
 	if (p->until == 0 || now_ms() >= p->until ||
 	    p->sb->err.code != CODE_UNAVAILABLE)
 		return (-1);
 	(void)nanosleep(&ts, NULL);
-	return (come_back(p));
+	return (0);
+}
+
+/* Just restarted, the daemon may not have all together yet. */
+static int
+take_error(struct io *p, struct sandbox_answer *a)
+{
+	return (refused(p, a) == -1 ? -1 : come_back(p));
+}
+
+/*
+ * If the word that it was all is refused, the command would read for ever.
+ * One that is not there any more has ended, and its END is under way.
+ */
+static int
+take_input_error(struct io *p, struct sandbox_answer *a)
+{
+	if (strcmp(a->u.error.code, code_name(CODE_NOT_FOUND)) == 0)
+		return (0);
+	if (p->until == 0 && p->io->again > 0)
+		p->until = now_ms() + p->io->again;
+	return (refused(p, a) == -1 ? -1 : input_end(p));
 }
 
 static int
@@ -305,6 +332,8 @@ take_answers(struct io *p)
 			return (1);
 		if (a.req == p->req)
 			ret = take_own(p, &a);
+		else if (a.req == p->in_req && a.type == PROTO_ERROR)
+			ret = take_input_error(p, &a);
 		sandbox_answer_clear(&a);
 	}
 	return (ret);

@@ -168,6 +168,11 @@ refuse_field(struct client *c, uint32_t id, const struct msg_def *def,
 	char			 text[TEXT_MAX + 1];
 	size_t			 i;
 
+	/* Not the client's fault, and another time it may pass. */
+	if (strcmp(why, "out of memory") == 0) {
+		client_error(c, id, CODE_UNAVAILABLE, "", why);
+		return;
+	}
 	if (field == NULL) {
 		snprintf(text, sizeof(text), "invalid %s: %s", def->name, why);
 		client_error(c, id, code, "", text);

@@ -413,31 +413,42 @@ got_note(void *arg, const struct sandbox_answer *a)
 		    sizeof(g->text) - g->len, "!");
 }
 
-static void
-run_with(int in, const char *want)
+static int
+run_cmd(struct sandbox *sb, int in, struct got *g,
+    struct proto_exec_info *info)
 {
 	struct proto_exec	 x;
-	struct proto_exec_info	 info;
 	struct sandbox_io	 io;
-	struct got		 g;
-	struct sandbox		*sb = open_it();
+	int			 ret;
 
 	memset(&x, 0, sizeof(x));
 	memset(&io, 0, sizeof(io));
-	memset(&g, 0, sizeof(g));
+	memset(g, 0, sizeof(*g));
+	memset(info, 0, sizeof(*info));
 	x.sandbox = box;
 	CHECK(strv_add(&x.argv, "cmd") == 0);
 	io.in = in;
 	io.out = got_out;
 	io.note = got_note;
 	io.wakefd = -1;
-	io.arg = &g;
+	io.arg = g;
 	io.again = WAIT_MS;
-	if (sandbox_run(sb, &x, &io, &info) == -1)
+	ret = sandbox_run(sb, &x, &io, info);
+	strv_clear(&x.argv);
+	return (ret);
+}
+
+static void
+run_with(int in, const char *want)
+{
+	struct proto_exec_info	 info;
+	struct got		 g;
+	struct sandbox		*sb = open_it();
+
+	if (run_cmd(sb, in, &g, &info) == -1)
 		errx(1, "run: %s", sandbox_error(sb)->text);
 	CHECK(strcmp(info.state, "exited") == 0 && info.code == 7);
 	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
-	strv_clear(&x.argv);
 	g.text[g.len] = '\0';
 	if (strcmp(g.text, want) != 0)
 		errx(1, "\"%s\" came, not \"%s\"", g.text, want);
@@ -523,6 +534,20 @@ expect_end(uint64_t session, uint64_t total)
 	fe_end(&fe, session, f.req);
 }
 
+/* The word that it was all is refused. */
+static void
+refuse_end(uint64_t session, const char *code)
+{
+	struct proto_error	 e;
+	struct frame		 f;
+
+	fe_expect(&fe.store, PROTO_INPUT_END, &f, NULL);
+	memset(&e, 0, sizeof(e));
+	snprintf(e.code, sizeof(e.code), "%s", code);
+	snprintf(e.text, sizeof(e.text), "not now");
+	fe_send(&fe.store, PROTO_ERROR, session, f.req, -1, &e);
+}
+
 static void
 run_body(void)
 {
@@ -552,6 +577,8 @@ ROOT_TEST(run)
 	in = send_stream(s, req, 0, 0);
 	expect_in(in, "hello");
 	fe_send(&fe.runner, PROTO_INPUT_ACK, s, req, -1, &ack);
+	/* Without its end the command would read for ever. */
+	refuse_end(s, "unavailable");
 	expect_end(s, 5);
 	out = send_stream(s, req, 1, 0);
 	send_out(out, "ab");
@@ -563,6 +590,42 @@ ROOT_TEST(run)
 	send_exited(s, req);
 	close(in);
 	child_wait();
+	ATF_CHECK_EQ(0, fe_stop(&fe));
+}
+
+static void
+end_refused_body(void)
+{
+	struct proto_exec_info	 info;
+	struct got		 g;
+	struct sandbox		*sb = open_it();
+
+	CHECK(run_cmd(sb, input("hello"), &g, &info) == -1);
+	CHECK(sandbox_error(sb)->code == CODE_PERMISSION_DENIED);
+	CHECK(strcmp(sandbox_error(sb)->text, "not now") == 0);
+	sandbox_close(sb);
+}
+
+/* What will not be told later is an error, not a command that never ends. */
+ROOT_TEST(end_refused)
+{
+	struct frame	 f;
+	uint64_t	 s;
+	uint32_t	 req;
+	int		 in;
+
+	scratch_make();
+	fe_start(&fe);
+	child_start(end_refused_body);
+	s = take();
+	fe_expect(&fe.store, PROTO_EXEC, &f, NULL);
+	req = f.req;
+	send_accepted(s, req, "box.1");
+	in = send_stream(s, req, 0, 0);
+	expect_in(in, "hello");
+	refuse_end(s, "permission_denied");
+	child_wait();
+	close(in);
 	ATF_CHECK_EQ(0, fe_stop(&fe));
 }
 
@@ -745,6 +808,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, in_flight);
 	ATF_TP_ADD_TC(tp, events);
 	ATF_TP_ADD_TC(tp, run);
+	ATF_TP_ADD_TC(tp, end_refused);
 	ATF_TP_ADD_TC(tp, comes_back);
 	ATF_TP_ADD_TC(tp, import);
 	ATF_TP_ADD_TC(tp, no_daemon);
