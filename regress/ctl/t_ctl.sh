@@ -244,9 +244,21 @@ image_body()
 	atf_check -s not-exit:0 -e match:"the archive is not complete" \
 	    "$CTL" image import "$name-half" half.tar
 	# Nor is it in pieces, with what tells the format in two of them.
-	atf_check -s not-exit:0 -e match:"the archive is not complete" \
-	    sh -c "(head -c 259 half.tar; sleep 0.5;
-	    tail -c +260 half.tar) | '$CTL' image import '$name-half' -"
+	cat >pieces.py <<-EOT
+		import fcntl, os, struct, termios, time
+
+		data = open("half.tar", "rb").read()
+		os.write(1, data[:259])
+		# The first has been taken before there is a second.
+		end = time.monotonic() + 60
+		while struct.unpack("i", fcntl.ioctl(1, termios.FIONREAD,
+		    b"\0\0\0\0"))[0] and time.monotonic() < end:
+		    time.sleep(0.01)
+		open(1, "wb").write(data[259:])
+	EOT
+	atf_check -s not-exit:0 -e match:"the archive is not complete" sh -c \
+	    "/usr/bin/python3 -I pieces.py |
+	    '$CTL' image import '$name-half' -"
 	daemon_stop
 }
 image_cleanup()

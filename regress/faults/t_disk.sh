@@ -68,7 +68,7 @@ db_full_body()
 	fill db 1
 	refused exec -d "$BOX" true
 	atf_check -s exit:73 -e match:"(no_space)" "$CTL" create -d
-	log_has "ballast released" || atf_fail "refused with the ballast there"
+	await 'log_has "ballast released"'
 	atf_check -o match:"^$BOX .*ready" "$CTL" list
 	atf_check -o match:"running" "$CTL" ps "$BOX"
 	atf_check -o match:"sandbox.ready" "$CTL" events
@@ -163,7 +163,7 @@ logs_full_body()
 	    n += $6 - $4; next } { exit 1 } END { print n }' err) ||
 	    atf_fail "$(cat err)"
 	atf_check_equal 3000000 $(($(stat -c %s out) + lost))
-	log_has "log of exec 1 .*No space left" || atf_fail "not in the log"
+	await 'log_has "log of exec 1 .*No space left"'
 	atf_check -s exit:4 -o ignore -e ignore "$CTL" exec "$BOX" \
 	    sh -c 'echo next; exit 4'
 	atf_check -o match:"\.1 .*exited  *3  *3000000" "$CTL" ps -a "$BOX"

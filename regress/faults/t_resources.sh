@@ -140,7 +140,7 @@ files_parent_body()
 	before=$(cat "/proc/$p/task/$p/children")
 	all=$(prlimit --pid "$p" --nofile --noheadings --output SOFT | tr -d ' ')
 	lower_files "$p"
-	timeout 20 "$CTL" ping >out 2>err &
+	timeout 120 "$CTL" ping >out 2>err &
 	client=$!
 	await 'log_has "accept: Too many open files"'
 	limit "$p" nofile "$all"

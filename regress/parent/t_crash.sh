@@ -15,6 +15,12 @@ children()
 	cat "/proc/$(daemon_pid)/task/$(daemon_pid)/children"
 }
 
+# wakes pid: how often it has waited for something
+wakes()
+{
+	sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"
+}
+
 # replaced role pid: another one is in its place, and answers
 replaced()
 {
@@ -51,8 +57,9 @@ hung_head()
 }
 hung_body()
 {
-	# A sixth of the time until the end; the true one is 5 seconds.
-	SANDBOXD_BEAT=$(figure 500 5000)
+	# A sixth of the time until the end; the true one is 5 seconds.  In
+	# a short one those that are only slow would be ended as well.
+	SANDBOXD_BEAT=$(figure 1000 5000)
 	export SANDBOXD_BEAT
 	long_start
 	for r in $ROLES; do
@@ -88,7 +95,10 @@ hung_parent_body()
 	sleep 7
 	kill -CONT "$(daemon_pid)"
 	atf_check -o ignore "$CTL" ping
-	sleep 1
+	# Two rounds of questions, which is all that the runner hears.
+	p=$(daemon_child runner) || atf_fail "no runner"
+	n=$(wakes "$p")
+	await '[ "$(wakes "$p")" -ge $((n + 2)) ]'
 	atf_check_equal "$before" "$(children)"
 	daemon_stop
 }

@@ -72,7 +72,8 @@ away_at_start_body()
 	engine_dir
 	daemon_start
 	atf_check "$CTL" list
-	atf_check -o match:"^engine .*$RECORDED: No such file" "$CTL" status
+	# The first answers come before anybody has looked.
+	await 'status_has "^engine .*$RECORDED: No such file"'
 	atf_check -o ignore "$CTL" events
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" create
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" image base
@@ -361,8 +362,7 @@ two_daemons_body()
 	daemon_start
 	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
 	await '! engine_docker inspect "$stray" >/dev/null 2>&1'
-	log_has "container $(echo "$stray" | cut -c 1-12) of no sandbox" ||
-	    atf_fail "the log does not tell of it"
+	await 'log_has "container $(echo "$stray" | cut -c 1-12) of no sand"'
 	engine_docker rm "$other" >/dev/null || atf_fail "another one's is gone"
 	atf_check -o ignore "$CTL" delete web
 	nothing_left
