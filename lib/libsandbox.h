@@ -117,6 +117,9 @@ int	 sandbox_delete(struct sandbox *, const struct proto_ref *,
 	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_show(struct sandbox *, const char *id,
 	    struct proto_sandbox *);
+/* The same, and each CONTROL of it for the callback. */
+int	 sandbox_show_controls(struct sandbox *, const char *id,
+	    struct proto_sandbox *, sandbox_cb, void *);
 /* All pages: the callback gets SANDBOX. */
 int	 sandbox_list(struct sandbox *, const struct proto_list *,
 	    sandbox_cb, void *);

@@ -26,7 +26,7 @@ enum proto_type {
 	PROTO_STATUS,		/* [PROC ..., STATUS_INFO] */
 	PROTO_CREATE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_LIST,		/* [SANDBOX ...] */
-	PROTO_SHOW,		/* [SANDBOX] */
+	PROTO_SHOW,		/* [SANDBOX, CONTROL ...] */
 	PROTO_STOP,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_RESUME,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_DELETE,		/* [ACCEPTED, with wait: SANDBOX] */

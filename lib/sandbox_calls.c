@@ -191,11 +191,20 @@ sandbox_delete(struct sandbox *sb, const struct proto_ref *r,
 int
 sandbox_show(struct sandbox *sb, const char *id, struct proto_sandbox *box)
 {
+	return (sandbox_show_controls(sb, id, box, NULL, NULL));
+}
+
+int
+sandbox_show_controls(struct sandbox *sb, const char *id,
+    struct proto_sandbox *box, sandbox_cb cb, void *arg)
+{
 	struct proto_ref	 ref;
 	struct want		 w;
 
 	memset(&ref, 0, sizeof(ref));
 	memset(&w, 0, sizeof(w));
+	w.cb = cb;
+	w.arg = arg;
 	ref.id = (char *)(uintptr_t)id;
 	want_one(&w, 0, PROTO_SANDBOX, box, sizeof(*box));
 	return (call_wanted(sb, PROTO_SHOW, &ref, &w, 0));

@@ -8,8 +8,6 @@
 
 #include "sandboxctl.h"
 
-#define CONTROLS_MAX	64
-
 struct doctor {
 	struct ctl		*ctl;
 	struct proto_control	*v;

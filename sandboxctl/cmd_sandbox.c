@@ -129,20 +129,56 @@ cmd_list(struct ctl *ctl)
 	return (ret == -1 ? ctl->failed : 0);
 }
 
+struct shown {
+	struct proto_control	 v[CONTROLS_MAX];
+	size_t			 n;
+};
+
+static int
+show_control(struct sandbox_answer *a, void *arg)
+{
+	struct shown	*c = arg;
+
+	if (a->type == PROTO_CONTROL && c->n < CONTROLS_MAX)
+		c->v[c->n++] = a->u.control;
+	return (0);
+}
+
+static void
+show_print(const struct proto_sandbox *s, const struct shown *c)
+{
+	struct table	*t = out_controls_new();
+	size_t		 i;
+
+	out_sandbox(stdout, s);
+	for (i = 0; i < c->n; i++)
+		out_controls_add(t, &c->v[i]);
+	if (c->n > 0)
+		putchar('\n');
+	table_print(t, stdout);
+	table_free(t);
+}
+
 int
 cmd_show(struct ctl *ctl)
 {
 	struct proto_sandbox	 s;
+	struct shown		*c;
+	int			 ret = 0;
 
 	memset(&s, 0, sizeof(s));
-	if (sandbox_show(ctl->conn, ctl->argv[0], &s) == -1)
-		return (ctl_error(ctl));
-	if (ctl->json)
-		json_proto(stdout, PROTO_SANDBOX, &s);
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		return (ctl_errno(ctl, "show"));
+	if (sandbox_show_controls(ctl->conn, ctl->argv[0], &s, show_control,
+	    c) == -1)
+		ret = ctl_error(ctl);
+	else if (ctl->json)
+		json_show(stdout, &s, c->v, c->n);
 	else
-		out_sandbox(stdout, &s);
+		show_print(&s, c);
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
-	return (0);
+	free(c);
+	return (ret);
 }
 
 /* stop and resume wait for the end of what they ask for. */

@@ -233,6 +233,23 @@ json_status(FILE *f, const struct proto_status_info *s,
 	json_line(f, o);
 }
 
+/* A sandbox, with its controls in an array. */
+void
+json_show(FILE *f, const struct proto_sandbox *s,
+    const struct proto_control *controls, size_t n)
+{
+	json_t	*o, *a = json_need(json_array());
+	size_t	 i;
+
+	o = json_of(proto_def(PROTO_SANDBOX), s);
+	for (i = 0; i < n; i++)
+		if (json_array_append_new(a, json_of(proto_def(PROTO_CONTROL),
+		    &controls[i])) == -1)
+			json_no_memory();
+	json_put(o, "controls", a);
+	json_line(f, o);
+}
+
 void
 json_version(FILE *f, const struct proto_hello_ok *h)
 {

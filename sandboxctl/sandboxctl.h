@@ -20,6 +20,7 @@
 #define EXIT_NOTFOUND		127
 #define EXIT_SIGNAL		128
 
+#define CONTROLS_MAX		64	/* of doctor, and of one sandbox */
 #define EXIT_UNPROTECTED	1	/* of doctor: not all is enforced */
 
 /* ms to wait for a daemon's return: more than it pauses after many deaths */
@@ -181,6 +182,8 @@ void		 json_proto(FILE *, uint32_t, const void *);
 void		 json_error(FILE *, const char *, const char *, const char *);
 void		 json_status(FILE *, const struct proto_status_info *,
 		    const struct proto_proc *, size_t);
+void		 json_show(FILE *, const struct proto_sandbox *,
+		    const struct proto_control *, size_t);
 void		 json_version(FILE *, const struct proto_hello_ok *);
 void		 json_ping(FILE *, uint64_t);
 

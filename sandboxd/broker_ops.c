@@ -402,13 +402,15 @@ create_begin(struct bop *op)
 /* The end of create and of start: is it up, and with which pid? */
 
 static void
-box_report(struct bop *op, const json_t *state)
+box_report(struct bop *op, const json_t *inspected)
 {
 	struct msg_box_started	 m;
 
 	memset(&m, 0, sizeof(m));
 	m.n = op->n;
-	m.pid = json_integer_value(json_object_get(state, "Pid"));
+	m.pid = json_integer_value(json_object_get(json_object_get(inspected,
+	    "State"), "Pid"));
+	policy_facts(&broker_env.policy, &op->box, inspected, &m.facts);
 	strlcpy(m.container, op->container, sizeof(m.container));
 	strlcpy(m.image_id, op->box.image, sizeof(m.image_id));
 	fault("broker.report.before");
@@ -435,7 +437,7 @@ box_inspected(struct engine_answer *ans, void *arg)
 	}
 	state = json_object_get(ans->json, "State");
 	if (json_is_true(json_object_get(state, "Running"))) {
-		box_report(op, state);
+		box_report(op, ans->json);
 		return;
 	}
 	if (op->doubt) {
@@ -503,7 +505,7 @@ start_inspected(struct engine_answer *ans, void *arg)
 	}
 	state = json_object_get(ans->json, "State");
 	if (json_is_true(json_object_get(state, "Running"))) {
-		box_report(op, state);
+		box_report(op, ans->json);
 		return;
 	}
 	if (policy_refuse(&broker_env.policy, &op->req, &e) == -1) {

@@ -16,14 +16,6 @@
 
 #define API_KNOWN	41	/* the one whose meaning is known here */
 
-enum judgement {
-	ENFORCED,
-	DEGRADED,
-	ABSENT
-};
-
-static const char	*const words[] = { "enforced", "degraded", "absent" };
-
 struct control {
 	const char	*name;
 	enum judgement	(*judge)(const struct control *,
@@ -34,8 +26,8 @@ struct control {
 	const char	*advice;
 };
 
-static void __attribute__((__format__(printf, 2, 3)))
-proof(struct proto_control *c, const char *fmt, ...)
+void
+doctor_proof(struct proto_control *c, const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -50,7 +42,7 @@ engine_away(const struct doctor_facts *f, struct proto_control *c)
 {
 	if (f->engine->up)
 		return (0);
-	proof(c, "not known: the Engine is away");
+	doctor_proof(c, "not known: the Engine is away");
 	return (1);
 }
 
@@ -91,10 +83,10 @@ judge_process(const struct control *t, const struct doctor_facts *f,
 		if (strcmp(f->procs[i].name, t->of) == 0)
 			p = &f->procs[i];
 	if (p == NULL) {
-		proof(c, "not known: nothing was said of it");
+		doctor_proof(c, "not known: nothing was said of it");
 		return (ABSENT);
 	}
-	proof(c, "pid %u, user %s, confined by %s%s%s", p->pid, p->user,
+	doctor_proof(c, "pid %u, user %s, confined by %s%s%s", p->pid, p->user,
 	    p->layers[0] == '\0' ? "nothing" : p->layers,
 	    p->missing[0] == '\0' ? "" : ", missing: ", p->missing);
 	if (!has_word(p->layers, "seccomp"))
@@ -110,11 +102,11 @@ judge_engine(const struct control *t, const struct doctor_facts *f,
 
 	(void)t;
 	if (!e->up) {
-		proof(c, "away%s%.400s", e->text[0] == '\0' ? "" : ": ",
+		doctor_proof(c, "away%s%.400s", e->text[0] == '\0' ? "" : ": ",
 		    e->text);
 		return (ABSENT);
 	}
-	proof(c, "Engine %s on Linux %s, API %s spoken of those up to %s, "
+	doctor_proof(c, "Engine %s on Linux %s, API %s spoken of those up to %s, "
 	    "runtime %s", e->version, e->kernel, e->api, e->newest,
 	    e->runtime);
 	return (strncmp(e->api, "1.", 2) == 0 &&
@@ -127,7 +119,7 @@ judge_option(const struct control *t, const struct doctor_facts *f,
 {
 	if (engine_away(f, c))
 		return (ABSENT);
-	proof(c, "the Engine's security options %s name=%s: %.400s",
+	doctor_proof(c, "the Engine's security options %s name=%s: %.400s",
 	    has_option(f, t->of) ? "have" : "do not have", t->of,
 	    f->engine->security[0] == '\0' ? "none" : f->engine->security);
 	return (has_option(f, t->of) ? ENFORCED : ABSENT);
@@ -166,7 +158,7 @@ judge_cgroup(const struct control *t, const struct doctor_facts *f,
 	(void)t;
 	if (engine_away(f, c))
 		return (ABSENT);
-	proof(c, "version %s, driver %s", e->cgroup[0] == '\0' ? "unknown" :
+	doctor_proof(c, "version %s, driver %s", e->cgroup[0] == '\0' ? "unknown" :
 	    e->cgroup, e->cgroup_driver[0] == '\0' ? "none" :
 	    e->cgroup_driver);
 	if (e->cgroup_driver[0] == '\0' ||
@@ -183,15 +175,15 @@ judge_limit(const struct control *t, const struct doctor_facts *f,
 	if (engine_away(f, c))
 		return (ABSENT);
 	if (!(f->engine->unenforced & t->bit)) {
-		proof(c, "the Engine says that it can limit %s", t->of);
+		doctor_proof(c, "the Engine says that it can limit %s", t->of);
 		return (ENFORCED);
 	}
 	if (f->conf->unenforced & t->bit) {
-		proof(c, "the Engine cannot limit %s, and the policy lets "
+		doctor_proof(c, "the Engine cannot limit %s, and the policy lets "
 		    "sandboxes run without", t->of);
 		return (ABSENT);
 	}
-	proof(c, "the Engine cannot limit %s: no sandbox is made", t->of);
+	doctor_proof(c, "the Engine cannot limit %s: no sandbox is made", t->of);
 	return (DEGRADED);
 }
 
@@ -204,7 +196,7 @@ judge_quota(const struct control *t, const struct doctor_facts *f,
 	(void)t;
 	if (engine_away(f, c))
 		return (ABSENT);
-	proof(c, "no bound of a workspace%s; storage driver %s%s%s",
+	doctor_proof(c, "no bound of a workspace%s; storage driver %s%s%s",
 	    f->conf->readonly ? ", root file systems are read-only" :
 	    ", nor of what is written to a root file system", e->storage,
 	    e->backing[0] == '\0' ? "" : " on ", e->backing);
@@ -218,7 +210,7 @@ judge_live_restore(const struct control *t, const struct doctor_facts *f,
 	(void)t;
 	if (engine_away(f, c))
 		return (ABSENT);
-	proof(c, "LiveRestoreEnabled is %s", f->engine->live_restore ?
+	doctor_proof(c, "LiveRestoreEnabled is %s", f->engine->live_restore ?
 	    "true" : "false");
 	return (f->engine->live_restore ? ENFORCED : ABSENT);
 }
@@ -229,11 +221,11 @@ judge_path(const struct msg_path *p, uint32_t uid, uint32_t allowed,
     uint32_t forbidden, struct proto_control *c)
 {
 	if (!p->there) {
-		proof(c, "%s: %s", p->path, p->why[0] == '\0' ?
+		doctor_proof(c, "%s: %s", p->path, p->why[0] == '\0' ?
 		    "not there" : p->why);
 		return (ABSENT);
 	}
-	proof(c, "%s: owner %u, group %u%s%s%s, mode %04o%s%s", p->path,
+	doctor_proof(c, "%s: owner %u, group %u%s%s%s, mode %04o%s%s", p->path,
 	    p->uid, p->gid, p->group[0] == '\0' ? "" : " (", p->group,
 	    p->group[0] == '\0' ? "" : ")", p->mode & 07777,
 	    p->above[0] == '\0' ? "" : "; others can write to ", p->above);
@@ -288,17 +280,17 @@ judge_group(const struct control *t, const struct doctor_facts *f,
 
 	(void)t;
 	if (!h->engine.there) {
-		proof(c, "not known: %s: %s", h->engine.path,
+		doctor_proof(c, "not known: %s: %s", h->engine.path,
 		    h->engine.why[0] == '\0' ? "not there" : h->engine.why);
 		return (ABSENT);
 	}
 	if (h->engine.group[0] == '\0') {
-		proof(c, "%sgroup %u has no name%s", h->engine_uid == 0 ?
-		    "not known: " : "", h->engine.gid, h->engine_uid == 0 ?
+		doctor_proof(c, "%sgroup %u has no name%s", h->engine_uid ==
+		    0 ? "not known: " : "", h->engine.gid, h->engine_uid == 0 ?
 		    "" : ", so nobody of this host is a member");
 		return (h->engine_uid == 0 ? ABSENT : ENFORCED);
 	}
-	proof(c, "group %s has %u member%s%s%.300s", h->engine.group,
+	doctor_proof(c, "group %s has %u member%s%s%.300s", h->engine.group,
 	    h->nmembers, h->nmembers == 1 ? "" : "s", h->nmembers == 0 ?
 	    "" : ": ", h->members);
 	return (h->nmembers == 0 ? ENFORCED : ABSENT);
@@ -311,7 +303,7 @@ judge_apart(const struct control *t, const struct doctor_facts *f,
 	const struct msg_host	*h = f->host;
 
 	(void)t;
-	proof(c, "the event log is %s workspaces and %s output",
+	doctor_proof(c, "the event log is %s workspaces and %s output",
 	    h->db_apart_work ? "apart from" : "on one file system with",
 	    h->db_apart_log ? "apart from" : "on one file system with");
 	if (h->db_apart_work && h->db_apart_log)
@@ -324,8 +316,8 @@ judge_reserve(const struct control *t, const struct doctor_facts *f,
     struct proto_control *c)
 {
 	(void)t;
-	proof(c, "%llu of %llu MiB are free where the event log is, and none "
-	    "of it is kept for it",
+	doctor_proof(c, "%llu of %llu MiB are free where the event log is, "
+	    "and none of it is kept for it",
 	    (unsigned long long)f->host->db_free / 1024 / 1024,
 	    (unsigned long long)f->host->db_size / 1024 / 1024);
 	return (ABSENT);
@@ -391,6 +383,20 @@ static const struct control	 controls[] = {
 };
 #define NCONTROLS	(sizeof(controls) / sizeof(controls[0]))
 
+void
+doctor_state(struct proto_control *c, const char *name, enum judgement j,
+    const char *advice)
+{
+	static const char	*const words[] = {
+		"enforced", "degraded", "absent"
+	};
+
+	strlcpy(c->name, name, sizeof(c->name));
+	strlcpy(c->state, words[j], sizeof(c->state));
+	if (j != ENFORCED)
+		strlcpy(c->advice, advice, sizeof(c->advice));
+}
+
 int
 doctor_judge(size_t i, const struct doctor_facts *f, struct proto_control *c)
 {
@@ -401,10 +407,7 @@ doctor_judge(size_t i, const struct doctor_facts *f, struct proto_control *c)
 	if (i >= NCONTROLS)
 		return (0);
 	t = &controls[i];
-	strlcpy(c->name, t->name, sizeof(c->name));
 	j = t->judge(t, f, c);
-	strlcpy(c->state, words[j], sizeof(c->state));
-	if (j != ENFORCED)
-		strlcpy(c->advice, t->advice, sizeof(c->advice));
+	doctor_state(c, t->name, j, t->advice);
 	return (1);
 }

@@ -230,6 +230,20 @@ static const struct msg_field f_box_started[] = {
 	MSG_F(msg_box_started, container, M_STR, 0, 0),
 	MSG_F(msg_box_started, image_id, M_STR, 0, 0),
 	MSG_F(msg_box_started, pid, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.right, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.user, M_STR, 0, 0),
+	MSG_F(msg_box_started, facts.runtime, M_STR, 0, 0),
+	MSG_F(msg_box_started, facts.lsm, M_STR, 0, 0),
+	MSG_F(msg_box_started, facts.userns, M_UINT, 1, 0),
+	MSG_F(msg_box_started, facts.readonly, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.masked, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.mounts, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.volumes, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.tmp, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.memory, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.swap, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.ncpus, M_UINT, 0, 0),
+	MSG_F(msg_box_started, facts.pids, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_box_state[] = {

@@ -4,7 +4,7 @@
  * Keys in the state table are a letter and big-endian numbers:
  *
  *	S n	the sandbox			C n	its configuration
- *	Q n	its newest event and exec
+ *	Q n	its newest event and exec	F n	what its container showed
  *	E n k	an exec, live or ended		L n k	it has not ended
  *	P n k	its request, until the guest has it
  *	M	the newest number of a sandbox
@@ -68,6 +68,25 @@ static const struct msg_field f_exec_row[] = {
 	MSG_F(exec_row, background, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_facts[] = {
+	MSG_F(msg_facts, right, M_UINT, 0, 0),
+	MSG_F(msg_facts, user, M_STR, 0, 0),
+	MSG_F(msg_facts, runtime, M_STR, 0, 0),
+	MSG_F(msg_facts, lsm, M_STR, 0, 0),
+	MSG_F(msg_facts, userns, M_UINT, 1, 0),
+	MSG_F(msg_facts, readonly, M_UINT, 0, 0),
+	MSG_F(msg_facts, masked, M_UINT, 0, 0),
+	MSG_F(msg_facts, mounts, M_UINT, 0, 0),
+	MSG_F(msg_facts, volumes, M_UINT, 0, 0),
+	MSG_F(msg_facts, tmp, M_UINT, 0, 0),
+	MSG_F(msg_facts, memory, M_UINT, 0, 0),
+	MSG_F(msg_facts, swap, M_UINT, 0, 0),
+	MSG_F(msg_facts, ncpus, M_UINT, 0, 0),
+	MSG_F(msg_facts, pids, M_UINT, 0, 0),
+};
+
+static const struct msg_def	 def_facts = MSG_DEF(0, "container's facts",
+    msg_facts, f_facts);
 static const struct msg_def	 def_sbx = MSG_DEF(0, "sandbox's row", sbx_row,
     f_sbx_row);
 static const struct msg_def	 def_exec = MSG_DEF(0, "exec's row", exec_row,
@@ -370,6 +389,12 @@ model_put(struct batch *b, struct sandbox *sb)
 }
 
 int
+model_put_facts(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'F', sb->r.n, 0, &def_facts, &sb->op.box.facts));
+}
+
+int
 model_put_counters(struct batch *b, struct sandbox *sb)
 {
 	uint8_t	 key[17], val[16];
@@ -492,14 +517,23 @@ model_del_execs(struct batch *b, struct model *m, struct sandbox *sb, int max)
 int
 model_del(struct batch *b, struct sandbox *sb)
 {
-	static const char	 letters[] = "SCQ";
+	static const char	 letters[] = "SCQF";
 	uint8_t			 key[17];
 	size_t			 i, len;
 
 	for (i = 0; letters[i] != '\0'; i++) {
 		len = key_make(key, letters[i], sb->r.n, 0);
-		if (eventdb_del(b->db, EDB_STATE, key, len) != EDB_OK)
+		/* One that never started has no facts. */
+		switch (eventdb_del(b->db, EDB_STATE, key, len)) {
+		case EDB_OK:
+			break;
+		case EDB_NOTFOUND:
+			if (letters[i] == 'F')
+				break;
+			/* FALLTHROUGH */
+		default:
 			return (BATCH_FAIL);
+		}
 	}
 	return (BATCH_OK);
 }
@@ -539,6 +573,12 @@ int
 model_get_conf(struct model *m, uint64_t n, struct proto_create *c)
 {
 	return (get_row(m, 'C', n, 0, proto_def(PROTO_CREATE), c));
+}
+
+int
+model_get_facts(struct model *m, uint64_t n, struct msg_facts *f)
+{
+	return (get_row(m, 'F', n, 0, &def_facts, f));
 }
 
 int

@@ -179,6 +179,8 @@ int		 model_uid_taken(struct model *, uint32_t);
 /* In a batch: they write, and are undone with it. */
 void		 model_add(struct batch *, struct model *, struct sandbox *);
 int		 model_put_conf(struct batch *, struct sandbox *);
+/* What its container showed at its start. */
+int		 model_put_facts(struct batch *, struct sandbox *);
 int		 model_put(struct batch *, struct sandbox *);
 int		 model_put_counters(struct batch *, struct sandbox *);
 int		 model_put_last(struct batch *, struct model *);
@@ -206,6 +208,8 @@ void		 model_exec_free(struct exec *);
 /* From the database: 0, EDB_NOTFOUND or -1. */
 int		 model_get_conf(struct model *, uint64_t,
 		    struct proto_create *);
+int		 model_get_facts(struct model *, uint64_t,
+		    struct msg_facts *);
 int		 model_get_exec(struct model *, uint64_t, uint64_t,
 		    struct exec_row *);
 int		 model_get_start(struct model *, uint64_t, uint64_t,

@@ -78,6 +78,12 @@ uint64_t policy_number(const struct policy *, const char *);
 int	 policy_check(const struct policy *, const struct policy_box *,
 	    const json_t *, const json_t *, char *, size_t);
 /*
+ * What there is to be known of the controls of a container that was inspected
+ * when it ran; of the box comes what it should be.
+ */
+void	 policy_facts(const struct policy *, const struct policy_box *,
+	    const json_t *, struct msg_facts *);
+/*
  * Reads back from an inspected container of ours what was asked for when it
  * was made, so that the same rules and the same comparison hold for it.
  */

@@ -365,6 +365,140 @@ policy_check(const struct policy *p, const struct policy_box *box,
 	return (ret);
 }
 
+/* A number out of a text of ours; what else is in it the comparison tells. */
+static uint64_t
+derive_number(const char *s, const char *before)
+{
+	const char	*at;
+
+	if (s == NULL || (at = strstr(s, before)) == NULL)
+		return (0);
+	return (strtoull(at + strlen(before), NULL, 10));
+}
+
+/* Are these keys of the host's part as they were asked for? */
+static int
+facts_same(const json_t *have, const json_t *want, const char *const *keys)
+{
+	const json_t	*h, *w;
+
+	for (; *keys != NULL; keys++) {
+		h = json_object_get(have, *keys);
+		w = json_object_get(want, *keys);
+		if (h == NULL ? w != NULL : w != NULL ? !json_equal(h, w) :
+		    !check_nothing(h))
+			return (0);
+	}
+	return (1);
+}
+
+static void
+facts_text(char *dst, size_t size, const json_t *v)
+{
+	const char	*s = json_string_value(v);
+
+	*dst = '\0';
+	if (s != NULL)
+		engine_text(dst, size, s);
+}
+
+static uint64_t
+facts_limit(const json_t *host, const char *key)
+{
+	json_int_t	 v = json_integer_value(json_object_get(host, key));
+
+	return (v > 0 ? v : 0);
+}
+
+static void
+facts_mounts(struct msg_facts *f, const struct check *c, const json_t *have)
+{
+	const json_t	*m, *list = json_object_get(have, "Mounts");
+	const char	*s;
+	size_t		 i;
+
+	json_array_foreach(list, i, m) {
+		f->mounts++;
+		s = json_string_value(json_object_get(m, "Type"));
+		if (s != NULL && strcmp(s, "volume") == 0)
+			f->volumes++;
+	}
+	if (check_mounts(c, list) == 0)
+		f->right |= BOX_MOUNTS;
+}
+
+static void
+facts_right(struct msg_facts *f, const struct check *c, const json_t *have)
+{
+	static const struct {
+		uint32_t	 bit;
+		const char	*keys[5];
+	} parts[] = {
+		{ BOX_CAPS, { "CapDrop", "CapAdd", "Privileged", "Devices" } },
+		{ BOX_NETWORK, { "NetworkMode", "PortBindings", "Links",
+		    "ExtraHosts" } },
+		{ BOX_NAMESPACES, { "PidMode", "IpcMode", "UTSMode",
+		    "CgroupnsMode" } },
+		{ BOX_MASKED, { "MaskedPaths", "ReadonlyPaths" } },
+	};
+	const json_t	*host = json_object_get(have, "HostConfig");
+	const json_t	*want = json_object_get(c->want, "HostConfig");
+	const json_t	*v, *opts = json_object_get(want, "SecurityOpt");
+	const char	*s;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (facts_same(host, want, parts[i].keys))
+			f->right |= parts[i].bit;
+	/* One of each kind, since of two the Engine takes the last. */
+	if (json_equal(json_object_get(host, "SecurityOpt"), opts))
+		json_array_foreach(opts, i, v) {
+			s = json_string_value(v);
+			f->right |= strncmp(s, "seccomp=", 8) == 0 ?
+			    BOX_SECCOMP : BOX_NONEWPRIVS;
+		}
+	if (check_runtime(c, json_object_get(host, "Runtime"), NULL))
+		f->right |= BOX_RUNTIME;
+}
+
+void
+policy_facts(const struct policy *p, const struct policy_box *box,
+    const json_t *have, struct msg_facts *f)
+{
+	char		 why[POLICY_WHY_MAX];
+	struct check	 c = { p, NULL, NULL, why, sizeof(why) };
+	const json_t	*v, *host = json_object_get(have, "HostConfig");
+	json_t		*want;
+
+	memset(f, 0, sizeof(*f));
+	if ((want = policy_build(p, box)) == NULL)
+		return;
+	c.want = want;
+	facts_right(f, &c, have);
+	facts_mounts(f, &c, have);
+	json_decref(want);
+	facts_text(f->user, sizeof(f->user), json_object_get(
+	    json_object_get(have, "Config"), "User"));
+	facts_text(f->runtime, sizeof(f->runtime), json_object_get(host,
+	    "Runtime"));
+	facts_text(f->lsm, sizeof(f->lsm), json_object_get(have,
+	    "AppArmorProfile"));
+	if (f->lsm[0] == '\0')
+		facts_text(f->lsm, sizeof(f->lsm), json_object_get(have,
+		    "ProcessLabel"));
+	/* An Engine is rootless where the configuration says so, or not used. */
+	v = json_object_get(host, "UsernsMode");
+	f->userns = p->conf.rootless && (v == NULL || check_nothing(v));
+	f->readonly = json_is_true(json_object_get(host, "ReadonlyRootfs"));
+	f->masked = json_array_size(json_object_get(host, "MaskedPaths"));
+	f->tmp = derive_number(json_string_value(json_object_get(
+	    json_object_get(host, "Tmpfs"), "/tmp")), "size=");
+	f->memory = facts_limit(host, "Memory");
+	f->swap = facts_limit(host, "MemorySwap");
+	f->ncpus = facts_limit(host, "NanoCpus");
+	f->pids = facts_limit(host, "PidsLimit");
+}
+
 static const char *
 derive_label(const json_t *have, const char *key)
 {
@@ -416,17 +550,6 @@ derive_guest(const struct policy *p, const json_t *host,
 		return ((box->guest = strdup(src)) == NULL ? -1 : 0);
 	}
 	return (-1);
-}
-
-/* A number out of a text of ours; what else is in it the comparison tells. */
-static uint64_t
-derive_number(const char *s, const char *before)
-{
-	const char	*at;
-
-	if (s == NULL || (at = strstr(s, before)) == NULL)
-		return (0);
-	return (strtoull(at + strlen(before), NULL, 10));
 }
 
 int

@@ -409,12 +409,43 @@ struct msg_box_ref {
 	uint32_t	 grace;		/* ms */
 };
 
+/*
+ * What the Engine showed of a container when it had started, beside what was
+ * asked of it.
+ */
+struct msg_facts {
+	uint32_t	 right;		/* BOX_*: as it was asked for */
+	char		 user[32];
+	char		 runtime[64];
+	char		 lsm[128];	/* AppArmor's or SELinux's, "" none */
+	uint32_t	 userns;	/* it has one that is not the host's */
+	uint32_t	 readonly;	/* its root file system */
+	uint32_t	 masked;	/* paths of /proc and /sys */
+	uint32_t	 mounts;
+	uint32_t	 volumes;	/* those of them that are the image's */
+	uint64_t	 tmp;		/* bytes of /tmp, 0: no bound */
+	/* Limits; 0: none. */
+	uint64_t	 memory;
+	uint64_t	 swap;		/* with the memory */
+	uint64_t	 ncpus;		/* in 10^-9 */
+	uint64_t	 pids;
+};
+#define BOX_CAPS	0x01	/* no capability, and none to be had */
+#define BOX_NONEWPRIVS	0x02
+#define BOX_SECCOMP	0x04	/* our profile, to the byte */
+#define BOX_NETWORK	0x08	/* none */
+#define BOX_NAMESPACES	0x10	/* of its own */
+#define BOX_MASKED	0x20	/* all of the paths, and read-only ones */
+#define BOX_MOUNTS	0x40	/* three, and volumes of the image */
+#define BOX_RUNTIME	0x80	/* the Engine's default one */
+
 /* BOX_STARTED */
 struct msg_box_started {
 	uint64_t	 n;
 	char		 container[80];
 	char		 image_id[80];
 	uint32_t	 pid;
+	struct msg_facts facts;
 };
 
 /* BOX_DEAD, BOX_DIED, CONTAINER */

@@ -239,6 +239,7 @@ int		 rights_recv_rules(struct chan *, struct frame *, void *);
 /* store_doctor.c */
 int		 doctor_recv_doctor(struct chan *, struct frame *, void *);
 int		 doctor_recv_host(struct chan *, struct frame *, void *);
+void		 doctor_box(const struct asker *, struct sandbox *);
 
 /* store_quota.c: the texts say why, if they return -1. */
 void		 quota_own(struct sandbox *);

@@ -141,6 +141,8 @@ body_change(struct batch *b, void *arg)
 	}
 	if (store_event(b, sb, c->type, ACTOR_DAEMON, 0, &d) != BATCH_OK)
 		return (BATCH_FAIL);
+	if (c->verb == VERB_READY && model_put_facts(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
 	change_row(c);
 	return (model_put(b, sb));
 }

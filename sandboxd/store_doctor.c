@@ -49,3 +49,30 @@ doctor_recv_host(struct chan *ch, struct frame *f, void *msg)
 	answer_end(&a);
 	return (0);
 }
+
+/* The controls of a sandbox: as its container was at its last start. */
+void
+doctor_box(const struct asker *a, struct sandbox *sb)
+{
+	struct msg_facts	 facts;
+	struct proto_create	 conf;
+	struct proto_control	 c;
+	struct doctor_box	 box;
+	size_t			 i;
+
+	memset(&box, 0, sizeof(box));
+	memset(&conf, 0, sizeof(conf));
+	if (model_get_facts(&st.model, sb->r.n, &facts) == 0)
+		box.facts = &facts;
+	box.conf = sb->conf;
+	if (sb->conf == NULL) {
+		(void)model_get_conf(&st.model, sb->r.n, &conf);
+		box.conf = &conf;
+	}
+	box.memory = sb->r.memory_seen;
+	box.mcpus = sb->r.mcpus_seen;
+	box.pids = sb->r.pids_seen;
+	for (i = 0; doctor_judge_box(i, &box, &c); i++)
+		answer(a, PROTO_CONTROL, &c);
+	msg_clear(&conf, proto_def(PROTO_CREATE));
+}

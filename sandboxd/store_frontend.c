@@ -191,6 +191,7 @@ frontend_recv_show(struct chan *ch, struct frame *f, void *msg)
 	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
 		return (0);
 	answer_sandbox(&a, sb);
+	doctor_box(&a, sb);
 	answer_end(&a);
 	return (0);
 }

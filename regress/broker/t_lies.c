@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doctor.h"
 #include "fakeengine.h"
 #include "testbroker.h"
 
@@ -38,6 +39,7 @@ static struct msg_box_create	 req;
 static union answer		 m;
 static char			*shown;	/* what the Engine shows once */
 static json_t			*truth;
+static int			 rootless;	/* the Engine is */
 
 /* What is wrong, where, and the word by which it is told. */
 static const struct lie {
@@ -164,11 +166,13 @@ static void
 begin(const atf_tc_t *tc, const struct fake_rule *rules)
 {
 	tb_policy(&tb);
+	tb.policy.conf.rootless = rootless;
 	tb_request(&tb, &req, 2);
 	ATF_REQUIRE(kvv_add(&req.env, "GREETING", "hello") == 0);
 	load_truth(tc);
-	shown = mmap(NULL, SHOWN_MAX, PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shown == NULL)
+		shown = mmap(NULL, SHOWN_MAX, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ATF_REQUIRE(shown != MAP_FAILED);
 	fake_start(&fake, tb.dir, rules != NULL ? rules :
 	    (const struct fake_rule []){
@@ -475,8 +479,172 @@ ATF_TC_BODY(ids, tc)
 	end();
 }
 
+/*
+ * What it is when it runs: the first look shows what was asked for, the one
+ * after the start something else, and a control is judged by that.
+ */
+static const struct fact {
+	const char	*path;
+	const char	*value;
+	const char	*control;
+	const char	*state;
+} box_facts[] = {
+	{ "Config/User", "\"2000000002:2000000002\"", "user", "enforced" },
+	{ "Config/User", "\"0:0\"", "user", "degraded" },
+	{ "Config/User", "\"\"", "user", "absent" },
+	{ "HostConfig/CapDrop", "[\"ALL\"]", "capabilities", "enforced" },
+	{ "HostConfig/CapDrop", "null", "capabilities", "absent" },
+	{ "HostConfig/CapAdd", "[\"SYS_ADMIN\"]", "capabilities", "absent" },
+	{ "HostConfig/Privileged", "true", "capabilities", "absent" },
+	{ "HostConfig/SecurityOpt/0", "\"no-new-privileges\"",
+	  "no-new-privileges", "enforced" },
+	{ "HostConfig/SecurityOpt", "[]", "no-new-privileges", "absent" },
+	{ "HostConfig/SecurityOpt/0", "\"no-new-privileges\"", "seccomp",
+	  "enforced" },
+	{ "HostConfig/SecurityOpt/1", "\"seccomp=unconfined\"", "seccomp",
+	  "absent" },
+	{ "AppArmorProfile", "\"\"", "apparmor", "absent" },
+	{ "AppArmorProfile", "\"docker-default\"", "apparmor", "enforced" },
+	{ "AppArmorProfile", "\"unconfined\"", "apparmor", "absent" },
+	{ "ProcessLabel", "\"a:b:c\"", "apparmor", "enforced" },
+	{ "HostConfig/UsernsMode", "\"\"", "userns", "enforced" },
+	{ "HostConfig/UsernsMode", "\"host\"", "userns", "absent" },
+	{ "HostConfig/PidMode", "\"\"", "namespaces", "enforced" },
+	{ "HostConfig/PidMode", "\"host\"", "namespaces", "absent" },
+	{ "HostConfig/NetworkMode", "\"none\"", "network", "enforced" },
+	{ "HostConfig/NetworkMode", "\"bridge\"", "network", "absent" },
+	{ "HostConfig/Runtime", "\"runc\"", "runtime", "enforced" },
+	{ "HostConfig/Runtime", "\"other\"", "runtime", "absent" },
+	{ "HostConfig/ReadonlyRootfs", "false", "read-only-root", "absent" },
+	{ "HostConfig/ReadonlyRootfs", "true", "read-only-root", "enforced" },
+	{ "HostConfig/Init", "false", "masked-paths", "enforced" },
+	{ "HostConfig/MaskedPaths", "[]", "masked-paths", "absent" },
+	{ "HostConfig/Init", "false", "mounts", "enforced" },
+	{ "Mounts/3", "{\"Type\":\"volume\",\"Destination\":\"/x\"}",
+	  "mounts", "degraded" },
+	{ "Mounts/3", "{\"Type\":\"bind\",\"Source\":\"/\","
+	  "\"Destination\":\"/x\"}", "mounts", "absent" },
+	{ "HostConfig/Memory", "67108864", "limit-memory", "enforced" },
+	{ "HostConfig/Memory", "0", "limit-memory", "absent" },
+	{ "HostConfig/MemorySwap", "67108864", "limit-swap", "enforced" },
+	{ "HostConfig/MemorySwap", "-1", "limit-swap", "absent" },
+	{ "HostConfig/MemorySwap", "134217728", "limit-swap", "degraded" },
+	{ "HostConfig/NanoCpus", "1000000000", "limit-cpus", "enforced" },
+	{ "HostConfig/NanoCpus", "0", "limit-cpus", "absent" },
+	{ "HostConfig/PidsLimit", "32", "limit-pids", "enforced" },
+	{ "HostConfig/PidsLimit", "null", "limit-pids", "absent" },
+	{ "HostConfig/Init", "false", "limit-disk", "absent" },
+	{ "HostConfig/ReadonlyRootfs", "true", "limit-disk", "degraded" },
+};
+#define NFACTS	(sizeof(box_facts) / sizeof(box_facts[0]))
+
+/* The state of one of the controls; "" if there is no such one. */
+static const char *
+judged(const struct doctor_box *box, const char *name)
+{
+	static struct proto_control	 c;
+	size_t				 i;
+
+	for (i = 0; doctor_judge_box(i, box, &c); i++) {
+		ATF_CHECK_MSG(c.proof[0] != '\0', "%s: no proof", c.name);
+		ATF_CHECK_MSG(box->facts == NULL || (strcmp(c.state,
+		    "enforced") == 0) == (c.advice[0] == '\0'), "%s is %s: "
+		    "%s", c.name, c.state, c.advice);
+		if (strcmp(c.name, name) == 0)
+			return (c.state);
+	}
+	return ("");
+}
+
+static void
+fact(const struct fact *f, const struct doctor_box *box, char *second)
+{
+	json_t	*v, *copy;
+	char	*s;
+
+	show(truth);
+	ATF_REQUIRE((v = json_loads(f->value, JSON_DECODE_ANY, NULL)) != NULL);
+	copy = changed(f->path, v);
+	json_object_set_new(copy, "State", json_pack("{s:b,s:i}", "Running",
+	    1, "Pid", 4711));
+	ATF_REQUIRE((s = json_dumps(copy, JSON_COMPACT)) != NULL);
+	ATF_REQUIRE(strlcpy(second, s, SHOWN_MAX) < SHOWN_MAX);
+	free(s);
+	json_decref(copy);
+	ATF_REQUIRE_MSG(create() == MSG_BOX_STARTED, "%s", m.failed.text);
+	ATF_CHECK_EQ(4711, m.started.pid);
+	ATF_CHECK_MSG(strcmp(judged(box, f->control), f->state) == 0,
+	    "%s = %s: %s is %s", f->path, f->value, f->control,
+	    judged(box, f->control));
+}
+
+ATF_TC(controls);
+ATF_TC_HEAD(controls, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "controls are judged by what the container shows when it runs");
+}
+ATF_TC_BODY(controls, tc)
+{
+	struct proto_create	 conf;
+	struct doctor_box	 box;
+	struct msg_facts	 facts;
+	char			*second;
+	size_t			 i;
+
+	second = mmap(NULL, SHOWN_MAX, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shown = mmap(NULL, SHOWN_MAX, PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ATF_REQUIRE(second != MAP_FAILED && shown != MAP_FAILED);
+	rootless = 1;
+	begin(tc, (const struct fake_rule []){
+		[SHOW] = { "GET /v1.41/containers/", 1, FAKE_ANSWER, 200,
+		    shown },
+		[STARTS] = { "GET /v1.41/containers/", 1, FAKE_ANSWER, 200,
+		    second },
+		[REMOVALS] = { "DELETE /v1.41/containers/" FAKE_ID, 0,
+		    FAKE_ANSWER, 0, NULL },
+		{ "GET /v1.41/info", 1000, FAKE_ANSWER, 200,
+		    "{\"OSType\":\"linux\",\"CgroupDriver\":\"cgroupfs\","
+		    "\"DefaultRuntime\":\"runc\",\"MemoryLimit\":true,"
+		    "\"SwapLimit\":true,\"PidsLimit\":true,"
+		    "\"CpuCfsQuota\":true,\"SecurityOptions\":"
+		    "[\"name=seccomp\",\"name=rootless\"]}" },
+		{ 0 }
+	});
+	memset(&conf, 0, sizeof(conf));
+	memset(&box, 0, sizeof(box));
+	box.facts = &m.started.facts;
+	box.conf = &conf;
+	box.memory = conf.memory = req.memory;
+	box.mcpus = conf.mcpus = req.mcpus;
+	box.pids = conf.pids = req.pids;
+	for (i = 0; i < NFACTS; i++) {
+		fact(&box_facts[i], &box, second);
+		facts = m.started.facts;
+		ATF_REQUIRE(removal() == MSG_BOX_REMOVED);
+	}
+	/* Nobody maps root. */
+	box.facts = &facts;
+	strlcpy(facts.user, "0:0", sizeof(facts.user));
+	facts.userns = 0;
+	ATF_CHECK_STREQ("absent", judged(&box, "user"));
+	/* What the guest reads counts, not what the container shows. */
+	box.memory = 0;
+	ATF_CHECK_STREQ("absent", judged(&box, "limit-memory"));
+	box.mcpus *= 2;
+	ATF_CHECK_STREQ("degraded", judged(&box, "limit-cpus"));
+	box.pids--;
+	ATF_CHECK_STREQ("enforced", judged(&box, "limit-pids"));
+	box.facts = NULL;
+	ATF_CHECK_STREQ("absent", judged(&box, "capabilities"));
+	end();
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, controls);
 	ATF_TP_ADD_TC(tp, each);
 	ATF_TP_ADD_TC(tp, fields);
 	ATF_TP_ADD_TC(tp, ids);

@@ -102,8 +102,64 @@ away_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case box cleanup
+box_head()
+{
+	atf_set descr 'a sandbox shows what protects it, also without an Engine'
+	atf_set timeout 300
+}
+# state control: of the sandbox, out of ./shown
+state()
+{
+	sed -n "s/^$1  *\(enforced\|degraded\|absent\)  *.*/\1/p" shown
+}
+box_body()
+{
+	world
+	box -m 64M -p 50
+	atf_check -o save:shown "$CTL" show "$BOX"
+	[ "$(sed -n '/^CONTROL/,$p' shown | wc -l)" = 18 ] ||
+	    atf_fail "$(cat shown)"
+	for c in user capabilities no-new-privileges seccomp namespaces \
+	    network runtime masked-paths mounts; do
+		atf_check_equal "$c enforced" "$c $(state $c)"
+	done
+	grep -q '^user  *enforced  *User is 2[0-9]*:2[0-9]*$' shown ||
+	    atf_fail "$(cat shown)"
+	# As it was asked for: nothing bounds these.
+	atf_check_equal absent "$(state read-only-root)"
+	atf_check_equal absent "$(state limit-disk)"
+	# Where the Engine can, the guest sees that it does.
+	"$CTL" -j doctor >all.json
+	for c in limit-memory limit-pids limit-cpus; do
+		if control $c | grep -q '"state":"enforced"'; then
+			atf_check_equal "$c enforced" "$c $(state $c)"
+		fi
+	done
+	if [ "$(state limit-memory)" = enforced ]; then
+		grep -q '^limit-memory .*asked for 67108864, Memory is 67108864,'\
+' the guest reads 67108864$' shown || atf_fail "$(cat shown)"
+	fi
+	atf_check -o match:'"controls":\[\{"name":"user","state":"enforced",' \
+	    -o match:'\{"name":"limit-disk","state":"absent","proof":"/tmp is '\
+'bounded to [0-9]+ MiB;[^"]*","advice":"[^"]+"\}\]\}$' "$CTL" -j show "$BOX"
+	daemon_stop
+	# What was seen is kept.
+	sed -n '/^CONTROL/,$p' shown >before
+	ENGINE=$D/nothing
+	daemon_start
+	"$CTL" show "$BOX" | sed -n '/^CONTROL/,$p' >after
+	atf_check -o empty diff before after
+	daemon_stop
+}
+box_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case box
 	atf_add_test_case doctor
 	atf_add_test_case away
 }
