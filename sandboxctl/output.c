@@ -375,7 +375,7 @@ out_limits_new(void)
 static const char *
 text_amount(const char *name, uint64_t n, char *buf, size_t len)
 {
-	if (strncmp(name, "memory", 6) == 0)
+	if (strncmp(name, "memory", 6) == 0 || strcmp(name, "log") == 0)
 		return (text_size(n, buf, len));
 	if (strncmp(name, "cpus", 4) == 0)
 		return (text_milli((uint32_t)n, buf, len));
@@ -400,7 +400,7 @@ out_limits_add(struct table *t, const struct proto_limit *l)
 		table_add(t, 2, "%s", buf);
 	/* A rate is not in use, and what each may have is not summed up. */
 	if (l->per != 0 || strstr(l->name, " per ") != NULL ||
-	    strcmp(l->name, "creates") == 0 || strcmp(l->name, "requests") == 0)
+	    strcmp(l->name, "log") == 0 || strcmp(l->name, "creates") == 0 || strcmp(l->name, "requests") == 0)
 		table_add(t, 3, "-");
 	else
 		table_add(t, 3, "%s", text_amount(l->name, l->used, buf,

@@ -46,6 +46,7 @@
 /* Within what a rootless Engine's user is given by default. */
 #define CONF_UID_INNER_MIN	10000U
 #define CONF_UID_INNER_MAX	59999U
+#define CONF_LOG_LEAST		(64 * 1024)	/* bytes */
 #define CONF_MAPS_MAX		16		/* ranges of one user */
 
 struct conf_image {

@@ -257,7 +257,7 @@ set_log(const struct token *t, const char *per, int line)
 		return;
 	}
 	logs_seen |= bit;
-	set_size(S_MAX, to, "log", t, 64 * 1024, SBX_MEMORY_MAX);
+	set_size(S_MAX, to, "log", t, CONF_LOG_LEAST, SBX_MEMORY_MAX);
 }
 
 void
@@ -368,6 +368,7 @@ check_settings(void)
 	if (l->clients_user > l->clients)
 		check_error(S_LIM_CLIENTS, "clients: more per user than of "
 		    "all");
+	conf->limits.all[LIMIT_LOG].most = l->log_total;
 	if (l->log_exec > l->log_sandbox)
 		check_error(S_LIM_LOG, "log: more per exec than per sandbox");
 	if (l->log_sandbox > l->log_total)

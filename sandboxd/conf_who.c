@@ -135,6 +135,10 @@ get_bound(enum limit l, const struct token *t, const struct token *per,
 		why = conf_get_size(t->string, SBX_MEMORY_MIN,
 		    SBX_MEMORY_MAX, &b->most);
 		break;
+	case LIMIT_LOG:
+		why = conf_get_size(t->string, CONF_LOG_LEAST,
+		    SBX_MEMORY_MAX, &b->most);
+		break;
 	default:
 		if ((why = conf_get_count(t->string, limit_range[l].min,
 		    limit_range[l].max, &n)) == NULL)
@@ -203,6 +207,11 @@ user_limit(enum limit l, const struct token *t, const struct token *per)
 		return;
 	}
 	block_seen |= 1U << l;
+	/* Groups are those of a connection, and output is kept without one. */
+	if (l == LIMIT_LOG && whom.who == WHO_GROUP) {
+		error_at(t->line, "log: of a user, or of any, not of a group");
+		return;
+	}
 	if (get_bound(l, t, per, &r.b) == -1)
 		return;
 	if ((r.b.place = conf_add_place(conf, source_name(), t->line)) == 0 ||

@@ -39,6 +39,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, log_exec, M_UINT, 0, 0),
 	MSG_F(msg_conf, log_sandbox, M_UINT, 0, 0),
 	MSG_F(msg_conf, log_total, M_UINT, 0, 0),
+	MSG_F(msg_conf, log_users, M_U64V, LOG_USERS_MAX, 0),
 	MSG_F(msg_conf, max_clients, M_UINT, 0, 0),
 	MSG_F(msg_conf, all, M_U64V, 3 * LIMIT_MAX, 0),
 	MSG_F(msg_conf, t_create, M_UINT, 0, 0),

@@ -47,6 +47,7 @@ static void
 conf_to_msg(struct msg_conf *m)
 {
 	const struct config	*c = env.conf;
+	const struct limit_rule	*l;
 
 	memset(m, 0, sizeof(*m));
 	strlcpy(m->instance, env.dir.instance, sizeof(m->instance));
@@ -77,6 +78,11 @@ conf_to_msg(struct msg_conf *m)
 	m->max_clients = c->limits.clients;
 	if (bounds_pack(&m->all, c->limits.all) == -1)
 		fatal("%s", __func__);
+	TAILQ_FOREACH(l, &c->limit_rules, entry)
+		if (l->limit == LIMIT_LOG && (u64v_add(&m->log_users,
+		    l->w.who == WHO_ANY ? LOG_ANY : l->w.id) == -1 ||
+		    u64v_add(&m->log_users, l->b.most) == -1))
+			fatal("%s", __func__);
 	m->t_create = c->timeouts.create * MS;
 	m->t_stop = c->timeouts.stop * MS;
 	m->t_delete = c->timeouts.delete * MS;
@@ -127,6 +133,7 @@ parent_send_conf(enum role role)
 	conf_to_msg(&m);
 	parent_send(role, MSG_CONF_BEGIN, 0, 0, 0, -1, &m);
 	u64v_clear(&m.all);
+	u64v_clear(&m.log_users);
 	/*
 	 * The last that matches wins, so what holds when none does comes
 	 * first: who names images that are allowed means no others.

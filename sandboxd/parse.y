@@ -233,6 +233,7 @@ quota		: SANDBOXES STRING {
 		| PIDS sums {
 			sum_user(LIMIT_PIDS_EACH, LIMIT_PIDS);
 		}
+		| LOG STRING TOTAL	{ user_limit(LIMIT_LOG, &$2, NULL); }
 		| CREATES STRING PER STRING {
 			user_limit(LIMIT_CREATES, &$2, &$4);
 		}

@@ -95,6 +95,7 @@ print_bound(FILE *fp, enum limit l, const struct bound *b)
 	switch (l) {
 	case LIMIT_MEMORY:
 	case LIMIT_MEMORY_EACH:
+	case LIMIT_LOG:
 		print_size(fp, b->most);
 		break;
 	case LIMIT_CPUS:
@@ -105,7 +106,8 @@ print_bound(FILE *fp, enum limit l, const struct bound *b)
 		fprintf(fp, "%llu", (unsigned long long)b->most);
 		break;
 	}
-	if (l == LIMIT_MEMORY || l == LIMIT_CPUS || l == LIMIT_PIDS)
+	if (l == LIMIT_MEMORY || l == LIMIT_CPUS || l == LIMIT_PIDS ||
+	    l == LIMIT_LOG)
 		fprintf(fp, " total");
 	else
 		fprintf(fp, "%s", name + n);

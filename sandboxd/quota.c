@@ -13,7 +13,7 @@
 static const char *const names[LIMIT_MAX] = {
 	"sandboxes", "execs", "memory", "cpus", "pids", "memory per sandbox",
 	"cpus per sandbox", "pids per sandbox", "creates", "requests",
-	"clients", "subscriptions"
+	"clients", "subscriptions", "log"
 };
 
 const char *

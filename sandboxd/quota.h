@@ -26,6 +26,7 @@ enum limit {
 	LIMIT_REQUESTS,
 	LIMIT_CLIENTS,
 	LIMIT_SUBSCRIPTIONS,
+	LIMIT_LOG,		/* bytes; the runner holds to it */
 	LIMIT_MAX
 };
 

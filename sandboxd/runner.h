@@ -205,10 +205,21 @@ struct input {
 	int		 closed;	/* nobody reads it any more */
 };
 
+/* How much the logs of a user hold, and may. */
+struct userlog {
+	RB_ENTRY(userlog) entry;
+	uint32_t	 uid;
+	uint64_t	 bytes;
+	uint64_t	 most;		/* 0: no bound */
+	uint32_t	 generation;	/* of the configuration that says so */
+	int		 full;		/* nothing ended is left to go */
+};
+
 /* How much the logs of a sandbox hold. */
 struct boxlog {
 	RB_ENTRY(boxlog) entry;
 	uint64_t	 n;
+	struct userlog	*user;
 	uint32_t	 owner;
 	uint64_t	 bytes;
 	int		 full;		/* nothing ended is left to go */
@@ -290,6 +301,7 @@ int		 slog_drop_oldest(struct slog *);
 void		 quota_init(void);
 void		 quota_add(struct slog *, int64_t);
 int		 quota_room(struct slog *, size_t);
+uint64_t	 quota_user(uint32_t);	/* the bound of one; 0: none */
 void		 quota_ended(uint64_t);
 void		 quota_remove(uint32_t, uint64_t, uint64_t);
 

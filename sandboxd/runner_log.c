@@ -47,15 +47,17 @@ slog_cmp(struct slog *a, struct slog *b)
 RB_GENERATE(slogs, slog, entry, slog_cmp)
 
 static uint64_t
-slog_part_max(void)
+slog_part_max(const struct slog *l)
 {
-	uint64_t	 max = runner_conf.log_exec;
+	uint64_t	 max = runner_conf.log_exec, user;
 
 	/* A head that fills the sandbox's share would leave no tail. */
 	if (runner_conf.log_sandbox != 0 && max > runner_conf.log_sandbox)
 		max = runner_conf.log_sandbox;
 	if (runner_conf.log_total != 0 && max > runner_conf.log_total)
 		max = runner_conf.log_total;
+	if ((user = quota_user(l->owner)) != 0 && max > user)
+		max = user;
 	max /= SLOG_PARTS;
 	return (max < SLOG_PART_MIN ? SLOG_PART_MIN : max);
 }
@@ -309,7 +311,7 @@ slog_last(struct slog *l)
 
 	if (l->nparts > 0) {
 		p = &l->parts[l->nparts - 1];
-		if (p->start + p->len == l->len && p->len < slog_part_max()) {
+		if (p->start + p->len == l->len && p->len < slog_part_max(l)) {
 			if (l->fd == -1)
 				l->fd = slog_part_open(l, NULL);
 			return (l->fd == -1 ? NULL : p);
@@ -352,7 +354,7 @@ slog_append(struct slog *l, const uint8_t *data, size_t len)
 			slog_failed(l, len);
 			return;
 		}
-		room = slog_part_max() - p->len;
+		room = slog_part_max(l) - p->len;
 		n = write(l->fd, data, len < room ? len : room);
 		if (n == -1 && errno == EINTR)
 			continue;

@@ -1,7 +1,7 @@
 /*
- * How much the logs hold, per sandbox and in all, and what goes when that is
- * too much: the logs of ended execs, oldest first; then segments of the log
- * that grows; then its bytes leave holes.
+ * How much the logs hold, per sandbox, per user and in all, and what goes when
+ * that is too much: the logs of ended execs, oldest first; then segments of
+ * the log that grows; then its bytes leave holes.
  *
  * The sums of what was there before us are found by a walk in the
  * background, a sandbox in a turn of the loop, and so is the removal of a
@@ -27,6 +27,7 @@
 #define QUOTA_NAME	320
 
 RB_HEAD(boxlogs, boxlog);
+RB_HEAD(userlogs, userlog);
 
 struct gone {
 	TAILQ_ENTRY(gone)	 entry;
@@ -34,6 +35,7 @@ struct gone {
 };
 
 static struct boxlogs	 boxlogs = RB_INITIALIZER(&boxlogs);
+static struct userlogs	 userlogs = RB_INITIALIZER(&userlogs);
 static TAILQ_HEAD(, gone) gones = TAILQ_HEAD_INITIALIZER(gones);
 static uint64_t		 total;
 static int		 total_full;	/* nothing ended is left to go */
@@ -52,6 +54,57 @@ boxlog_cmp(struct boxlog *a, struct boxlog *b)
 RB_PROTOTYPE(boxlogs, boxlog, entry, boxlog_cmp)
 RB_GENERATE(boxlogs, boxlog, entry, boxlog_cmp)
 
+static int
+userlog_cmp(struct userlog *a, struct userlog *b)
+{
+	return (a->uid < b->uid ? -1 : a->uid > b->uid);
+}
+
+RB_PROTOTYPE(userlogs, userlog, entry, userlog_cmp)
+RB_GENERATE(userlogs, userlog, entry, userlog_cmp)
+
+/* The last that matches wins, and what any user may have binds no root. */
+static uint64_t
+userlog_most(uint32_t uid)
+{
+	const struct u64v	*v = &runner_conf.log_users;
+	uint64_t		 most = 0;
+	size_t			 i;
+
+	for (i = 0; i + 1 < v->n; i += 2)
+		if (v->v[i] == uid || (v->v[i] == LOG_ANY && uid != 0))
+			most = v->v[i + 1];
+	return (most);
+}
+
+/* They stay: a user who has had a sandbox will have another. */
+static struct userlog *
+userlog_get(uint32_t uid)
+{
+	struct userlog	*ul, key;
+
+	key.uid = uid;
+	if ((ul = RB_FIND(userlogs, &userlogs, &key)) == NULL) {
+		if ((ul = calloc(1, sizeof(*ul))) == NULL)
+			fatal("%s", __func__);
+		ul->uid = uid;
+		ul->most = userlog_most(uid);
+		ul->generation = runner_conf.generation;
+		RB_INSERT(userlogs, &userlogs, ul);
+	} else if (ul->generation != runner_conf.generation) {
+		ul->most = userlog_most(uid);
+		ul->generation = runner_conf.generation;
+		ul->full = 0;
+	}
+	return (ul);
+}
+
+uint64_t
+quota_user(uint32_t uid)
+{
+	return (userlog_get(uid)->most);
+}
+
 static struct boxlog *
 boxlog_get(uint64_t n, uint32_t owner)
 {
@@ -64,6 +117,7 @@ boxlog_get(uint64_t n, uint32_t owner)
 		fatal("%s", __func__);
 	bl->n = n;
 	bl->owner = owner;
+	bl->user = userlog_get(owner);
 	RB_INSERT(boxlogs, &boxlogs, bl);
 	return (bl);
 }
@@ -75,6 +129,7 @@ boxlog_add(struct boxlog *bl, int64_t bytes)
 	if (bytes < 0 && (uint64_t)-bytes > bl->bytes)
 		bytes = -(int64_t)bl->bytes;
 	bl->bytes += bytes;
+	bl->user->bytes += bytes;
 	total += bytes;
 }
 
@@ -100,7 +155,7 @@ quota_ended(uint64_t n)
 
 	key.n = n;
 	if ((bl = RB_FIND(boxlogs, &boxlogs, &key)) != NULL)
-		bl->full = 0;
+		bl->full = bl->user->full = 0;
 	total_full = 0;
 }
 
@@ -309,6 +364,7 @@ quota_remove(uint32_t owner, uint64_t n, uint64_t k)
 	key.n = n;
 	if ((bl = RB_FIND(boxlogs, &boxlogs, &key)) != NULL) {
 		total -= bl->bytes;
+		bl->user->bytes -= bl->bytes;
 		RB_REMOVE(boxlogs, &boxlogs, bl);
 		free(bl);
 	}
@@ -376,22 +432,41 @@ quota_evict(struct boxlog *bl, uint64_t want)
 	return (0);
 }
 
-/* The sandbox whose logs hold the most. */
+/* The sandbox whose logs hold the most, of all or of a user. */
 static struct boxlog *
-quota_largest(void)
+quota_largest(const struct userlog *ul)
 {
 	struct boxlog	*bl, *max = NULL;
 
 	RB_FOREACH(bl, boxlogs, &boxlogs)
-		if (max == NULL || bl->bytes > max->bytes)
+		if ((ul == NULL || bl->user == ul) &&
+		    (max == NULL || bl->bytes > max->bytes))
 			max = bl;
 	return (max);
+}
+
+/* Makes room in what a user has: of his largest, or else of any. */
+static void
+quota_evict_user(struct userlog *ul, size_t len)
+{
+	struct boxlog	*bl, *max;
+	uint64_t	 eighth = ul->most / 8;
+
+	if ((max = quota_largest(ul)) != NULL && quota_evict(max,
+	    max->bytes > eighth ? max->bytes - eighth : 0) == 0 &&
+	    ul->bytes + len <= ul->most)
+		return;
+	RB_FOREACH(bl, boxlogs, &boxlogs)
+		if (bl->user == ul && ul->bytes + len > ul->most)
+			(void)quota_evict(bl, 0);
+	ul->full = ul->bytes + len > ul->most;
 }
 
 int
 quota_room(struct slog *l, size_t len)
 {
 	struct boxlog	*bl, *max;
+	struct userlog	*ul = userlog_get(l->owner);
 	uint64_t	 box = runner_conf.log_sandbox;
 	uint64_t	 all = runner_conf.log_total;
 
@@ -399,11 +474,14 @@ quota_room(struct slog *l, size_t len)
 	/* An eighth more than is needed, so that it is not soon again. */
 	if (box != 0 && bl->bytes + len > box && !bl->full)
 		bl->full = quota_evict(bl, box - box / 8) == -1;
+	if (ul->most != 0 && ul->bytes + len > ul->most && !ul->full)
+		quota_evict_user(ul, len);
 	if (all != 0 && total + len > all && !total_full &&
-	    (max = quota_largest()) != NULL)
+	    (max = quota_largest(NULL)) != NULL)
 		total_full = quota_evict(max, max->bytes > all / 8 ?
 		    max->bytes - all / 8 : 0) == -1;
 	while ((box != 0 && bl->bytes + len > box) ||
+	    (ul->most != 0 && ul->bytes + len > ul->most) ||
 	    (all != 0 && total + len > all))
 		if (slog_drop_oldest(l) == -1)
 			return (-1);

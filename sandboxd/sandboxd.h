@@ -162,6 +162,9 @@ struct msg_pipe {
 	uint32_t	 role;		/* enum role of the sibling */
 };
 
+#define LOG_ANY		UINT64_MAX
+#define LOG_USERS_MAX	512		/* numbers */
+
 /*
  * CONF_BEGIN: what children need of the configuration.  Times in ms.
  * Each role gets the whole; none of it is secret.
@@ -194,6 +197,7 @@ struct msg_conf {
 	uint64_t	 log_exec;	/* bytes kept of one stream */
 	uint64_t	 log_sandbox;
 	uint64_t	 log_total;
+	struct u64v	 log_users;	/* uid (LOG_ANY: any but root), bytes */
 	uint32_t	 max_clients;	/* connections in all */
 	struct u64v	 all;		/* most, per, 0 of each limit, in all */
 	/* timeouts { } */

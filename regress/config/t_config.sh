@@ -171,7 +171,7 @@ rules_body()
 	    -e ignore "$D" -n -u root -f a.conf
 	cat >c.conf <<-EOT
 		limits any { sandboxes 3 memory 1G total, 512M per sandbox }
-		limits user 54321 { sandboxes 4 creates 5 per 1m }
+		limits user 54321 { sandboxes 4 creates 5 per 1m log 1M total }
 		limits user 1 { execs 2 cpus 1.5 total }
 	EOT
 	cat >want <<-EOT
@@ -188,6 +188,7 @@ rules_body()
 		requests            user  -               -
 		clients             user  128             -
 		subscriptions       user  -               -
+		log                 user  1048576         c.conf:2
 	EOT
 	atf_check -o save:out -e ignore "$D" -n -u 54321 -f c.conf
 	sed '1,/^$/d' out >limits

@@ -114,6 +114,77 @@ ATF_TC_BODY(in_all, tc)
 	rig_end(r);
 }
 
+/* What a user has is summed up over his sandboxes, as it is in all. */
+ATF_TC_WITHOUT_HEAD(per_user);
+ATF_TC_BODY(per_user, tc)
+{
+	/* The last that matches: the one before the last. */
+	const uint64_t	 users[] = { LOG_ANY, 3 * LEN, OWNER, 10 * LEN,
+			    OWNER + 1, 2 * LEN };
+	struct rig	*r = rig_new();
+	struct player	*p, *q;
+	struct msg_ended e[9], o[9];
+	static uint8_t	 data[LEN];
+	uint64_t	 k, used = 0;
+	size_t		 i;
+
+	pattern(data, LEN, 34);
+	for (i = 0; i < sizeof(users) / sizeof(users[0]); i++)
+		ATF_REQUIRE(u64v_add(&r->conf.log_users, users[i]) == 0);
+	rig_start(r);
+	p = boot(r, 1);
+	for (k = 1; k <= 8; k++)
+		e[k] = one(r, p, k, data);
+	/* What a runner before us wrote counts as well. */
+	rig_stop(r);
+	player_cut(p);
+	player_free(p);
+	rig_start(r);
+	q = boot(r, 2);
+	for (k = 1; k <= 8; k++)
+		o[k] = one(r, q, k, data);
+	for (k = 1; k <= 8; k++)
+		used += 2 * LEN - missing(r, 1, k, &e[k], data) -
+		    missing(r, 2, k, &o[k], data);
+	ATF_CHECK_MSG(used > 7 * LEN && used <= 10 * LEN, "%ju",
+	    (uintmax_t)used);
+	ATF_REQUIRE_EQ(LEN, missing(r, 1, 1, &e[1], data));
+	ATF_REQUIRE_EQ(0, missing(r, 2, 8, &o[8], data));
+	player_free(q);
+	rig_end(r);
+}
+
+/* Of what runs nothing ends: then the log that grows gives way. */
+ATF_TC_WITHOUT_HEAD(user_running);
+ATF_TC_BODY(user_running, tc)
+{
+	const size_t	 len = 20 * LEN;
+	struct rig	*r = rig_new();
+	struct player	*p;
+	struct msg_ended e;
+	struct gp_frame	 f;
+	uint8_t		*data = malloc(len);
+	uint64_t	 at = 0, acked = 0;
+
+	pattern(data, len, 35);
+	ATF_REQUIRE(u64v_add(&r->conf.log_users, LOG_ANY) == 0 &&
+	    u64v_add(&r->conf.log_users, 5 * LEN) == 0);
+	rig_start(r);
+	p = boot(r, 1);
+	start_exec(r, 1, 1, 0, 0);
+	player_frame(p, GP_START, &f);
+	ATF_REQUIRE_EQ(0, player_stream(p, 1, GP_STDOUT, data, &at, len,
+	    &acked, 60000));
+	player_exit(p, 1, 0, len, 0);
+	e = from_store(r, MSG_ENDED)->u.ended;
+	ATF_REQUIRE_EQ(len, e.length1);
+	ATF_CHECK_MSG(e.dropped1 >= 15 * LEN && e.dropped1 < 17 * LEN, "%ju",
+	    (uintmax_t)e.dropped1);
+	player_free(p);
+	rig_end(r);
+	free(data);
+}
+
 /* Nothing has ended: the log that grows gives way, the command goes on. */
 ATF_TC_WITHOUT_HEAD(all_running);
 ATF_TC_BODY(all_running, tc)
@@ -216,6 +287,8 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, oldest_first);
 	ATF_TP_ADD_TC(tp, in_all);
+	ATF_TP_ADD_TC(tp, per_user);
+	ATF_TP_ADD_TC(tp, user_running);
 	ATF_TP_ADD_TC(tp, all_running);
 	ATF_TP_ADD_TC(tp, removed);
 	return (atf_no_error());

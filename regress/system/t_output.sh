@@ -161,11 +161,64 @@ followers_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case bound_user cleanup
+bound_user_head()
+{
+	atf_set descr "what is kept of a user's output is bounded, his alone"
+	atf_set timeout 300
+}
+bound_user_body()
+{
+	new_uid
+	one=$NEW_UID
+	new_uid
+	two=$NEW_UID
+	world "limits user $one { log 256K total }"
+	for u in $one $two; do
+		as_user $u "$CTL" create >id.$u || atf_fail "no sandbox"
+		for i in 1 2 3; do
+			as_user $u "$CTL" exec -d "$(cat id.$u)" \
+			    head -c 100000 /dev/zero >e.$u.$i ||
+			    atf_fail "no command"
+			as_user $u "$CTL" wait "$(cat e.$u.$i)" ||
+			    atf_fail "it failed"
+		done
+	done
+	# The first has gone, and it is said of it.
+	as_user $one "$CTL" logs "$(cat e.$one.1)" >out 2>err
+	[ ! -s out ] && grep -q 'bytes 0 to 100000 were dropped' err ||
+	    atf_fail "$(wc -c <out) bytes: $(cat err)"
+	as_user $one "$CTL" logs "$(cat e.$one.3)" >out 2>err
+	[ "$(wc -c <out)" -eq 100000 ] || atf_fail "the last: $(cat err)"
+	for i in 1 2 3; do
+		as_user $two "$CTL" logs "$(cat e.$two.$i)" >out 2>err
+		[ "$(wc -c <out)" -eq 100000 ] || atf_fail "another's: $(cat err)"
+	done
+	as_user $one "$CTL" rules >rules
+	grep -Eq "^log +user +256K +- .*sandboxd.conf:" rules ||
+	    atf_fail "$(grep ^log rules)"
+	atf_check -o match:'^log +all +8G +- ' "$CTL" rules
+	# With the next configuration more is kept.
+	daemon_conf
+	atf_check "$CTL" reload
+	as_user $one "$CTL" exec -d "$(cat id.$one)" \
+	    head -c 300000 /dev/zero >e || atf_fail "no command"
+	as_user $one "$CTL" wait "$(cat e)" || atf_fail "it failed"
+	as_user $one "$CTL" logs "$(cat e)" >out 2>err
+	[ "$(wc -c <out)" -eq 300000 ] || atf_fail "unbound: $(cat err)"
+	daemon_stop
+}
+bound_user_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case bytes
 	atf_add_test_case large
 	atf_add_test_case slow_reader
 	atf_add_test_case bound
+	atf_add_test_case bound_user
 	atf_add_test_case followers
 }
