@@ -498,7 +498,7 @@ clients_cleanup()
 atf_test_case hostile_tree cleanup
 hostile_tree_head()
 {
-	atf_set descr "a workspace of any depth and mode is removed"
+	atf_set descr "(aH4) a workspace of any depth and mode is removed"
 }
 hostile_tree_body()
 {

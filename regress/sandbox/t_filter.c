@@ -305,10 +305,17 @@ enter(void)
 		_exit(99);
 }
 
+static void
+ignore(int sig)
+{
+	(void)sig;
+}
+
 /*
  * A process enters the program and makes the call; how it ended.  Nothing that
  * is called does anything: the arguments are nonsense but for the one that is
- * looked at.  What waits for a signal gets one.
+ * looked at.  What waits for a signal gets one, and then another one; what
+ * comes back from one is not called, it comes back from one.
  */
 static int
 live(int nr, uint64_t *args)
@@ -318,9 +325,12 @@ live(int nr, uint64_t *args)
 	int			 status;
 
 	if ((pid = fork()) == 0) {
-		if (nr == SYS_pause) {
+		if (nr == SYS_pause || nr == SYS_rt_sigreturn) {
 			it.it_value.tv_sec = 0;
 			it.it_value.tv_usec = 1000;
+			it.it_interval = it.it_value;
+			(void)signal(SIGALRM, ignore);
+			nr = SYS_pause;
 		}
 		(void)setitimer(ITIMER_REAL, &it, NULL);
 		enter();
