@@ -106,7 +106,8 @@ enum op_kind {
 	OP_STOP,
 	OP_RESTOP,
 	OP_DELETE,
-	OP_UNDO			/* what failed leaves nothing behind */
+	OP_UNDO,		/* what never was ready leaves nothing */
+	OP_UNBOX		/* what was leaves its workspace alone */
 };
 
 struct op {

@@ -273,6 +273,7 @@ int		 policy_image(const char *);
 void		 op_start(struct sandbox *, enum op_kind);
 void		 op_abort(struct sandbox *, const char *);
 void		 op_fail(struct sandbox *, enum code, const char *);
+void		 op_undo(struct sandbox *);
 void		 op_committed(struct sandbox *, enum sbx_verb);
 void		 op_work_done(uint64_t, const struct msg_work_done *);
 void		 op_listening(const struct msg_guest_gone *);

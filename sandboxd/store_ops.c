@@ -51,6 +51,7 @@ static const enum step steps[][8] = {
 	    STEP_DELETED },
 	[OP_UNDO] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_WORK_REMOVE,
 	    STEP_CLEAN },
+	[OP_UNBOX] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_CLEAN },
 };
 
 static void	op_next(struct sandbox *);
@@ -451,6 +452,7 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 		op_do(sb, STEP_STOPPED);
 		return;
 	case OP_UNDO:
+	case OP_UNBOX:
 		op->active = 0;
 		change_clean(sb, text);
 		return;
@@ -459,6 +461,17 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 		change_state(sb, VERB_FAILED, code, text);
 		return;
 	}
+}
+
+/*
+ * What has failed goes, but for the work of a sandbox that was ready: what
+ * made it fail may be an Engine that was set up anew, or somebody's mistake,
+ * and the files are not to be had again.  They go with the sandbox.
+ */
+void
+op_undo(struct sandbox *sb)
+{
+	op_start(sb, sb->r.container[0] == '\0' ? OP_UNDO : OP_UNBOX);
 }
 
 /* A change of state that ends an operation is in the log. */
@@ -480,7 +493,7 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	case VERB_FAILED:
 		wait_sandbox(sb, sb->op.code);
 		if (!was || kind != OP_DELETE)
-			op_start(sb, OP_UNDO);
+			op_undo(sb);
 		break;
 	case VERB_DIED:
 		runner_unlisten(sb);

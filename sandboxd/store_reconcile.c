@@ -53,7 +53,7 @@ reconcile_operation(struct sandbox *sb)
 		break;
 	case SBX_FAILED:
 		if (sb->r.dirty)
-			op_start(sb, OP_UNDO);
+			op_undo(sb);
 		break;
 	default:
 		break;

@@ -515,9 +515,8 @@ ring_state(uint64_t session, const char *id, const char *state)
 }
 
 void
-ring_removed(uint64_t n)
+ring_unboxed(uint64_t n)
 {
-	struct msg_work_done	 done;
 	struct msg_box_done	 box;
 	struct got		 g;
 
@@ -528,6 +527,15 @@ ring_removed(uint64_t n)
 	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &box);
 	ring_done(&g);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
+}
+
+void
+ring_removed(uint64_t n)
+{
+	struct msg_work_done	 done;
+	struct got		 g;
+
+	ring_unboxed(n);
 	ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
 	memset(&done, 0, sizeof(done));
 	done.n = n;

@@ -102,32 +102,12 @@ create(uint64_t session, const char *id, const char *key)
 
 /* The siblings' part of a delete, up to its end. */
 static void
-removed(uint64_t n)
-{
-	struct msg_work_done	 done;
-	struct msg_box_done	 box;
-	struct got		 g;
-
-	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
-	memset(&box, 0, sizeof(box));
-	box.n = n;
-	ring_send(&ring.broker, MSG_BOX_REMOVED, g.f.op, 0, 0, &box);
-	ring_done(&g);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-	ring_get(&ring.parent, MSG_WORK_REMOVE, &g);
-	memset(&done, 0, sizeof(done));
-	done.n = n;
-	ring_send(&ring.parent, MSG_WORK_DONE, g.f.op, 0, 0, &done);
-	ring_done(&g);
-}
-
-static void
 delete(uint64_t n, const char *id)
 {
 	uint32_t	 req = ring_ref(ME, PROTO_DELETE, id, 1);
 
 	ring_answered(req, PROTO_ACCEPTED);
-	removed(n);
+	ring_removed(n);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
 }
@@ -324,7 +304,7 @@ ATF_TC_BODY(errors, tc)
 	strlcpy(done.text, "for the test", sizeof(done.text));
 	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
 	ring_refused(req, CODE_INTERNAL);
-	removed(n);
+	ring_removed(n);
 	/* That it is clean is written with the next commit. */
 	ring_ready(OTHER_SESSION, "x");
 	must_all(1, 0);
@@ -340,7 +320,7 @@ ATF_TC_BODY(errors, tc)
 	memset(&done, 0, sizeof(done));
 	done.n = n;
 	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
-	removed(n);
+	ring_removed(n);
 	ring_answered(del, PROTO_SANDBOX);
 	ring_answered(del, PROTO_END);
 	must_all(0, 0);

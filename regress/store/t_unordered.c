@@ -78,7 +78,8 @@ ATF_TC_BODY(guest_broke, tc)
 	m.n = n;
 	strlcpy(m.text, "a malformed frame", sizeof(m.text));
 	ring_send(&ring.runner, MSG_GUEST_BROKE, 0, 0, 0, &m);
-	ring_removed(n);
+	/* What it worked at stays until it is deleted. */
+	ring_unboxed(n);
 	req = ring_ref(USER_SESSION, PROTO_SHOW, "web", 0);
 	ring_answer(req, PROTO_SANDBOX, &g);
 	ATF_REQUIRE_STREQ(g.m.sandbox.state, "failed");
@@ -89,6 +90,7 @@ ATF_TC_BODY(guest_broke, tc)
 	ring_refused(ring_exec(USER_SESSION, "web", 0), CODE_WRONG_STATE);
 	ring_state(USER_SESSION, "other", "ready");
 	ring_quiet(&ring.broker);
+	ring_quiet(&ring.parent);
 	ring_stop();
 }
 

@@ -318,9 +318,16 @@ removed_outside_body()
 	engine_docker kill "$(_ours)" >/dev/null || atf_fail "kill"
 	await '"$CTL" show one | grep -q stopped' 60
 	atf_check -o ignore "$CTL" resume one
-	atf_check -o inline:"hi\n" "$CTL" exec one echo hi
+	atf_check "$CTL" exec one sh -c 'echo work >done'
 	engine_docker rm -f "$(_ours)" >/dev/null || atf_fail "rm"
 	await '! "$CTL" show one | grep -q ready' 60
+	# The container can be made again, the work cannot.
+	await '"$CTL" events one | grep -q "sandbox.cleaned"'
+	atf_check -o inline:"work\n" cat "$STATE"/work/*/done
+	daemon_stop
+	daemon_start
+	atf_check -o match:"^one .*failed" "$CTL" list
+	atf_check -o inline:"work\n" cat "$STATE"/work/*/done
 	atf_check -o ignore "$CTL" delete one
 	nothing_left
 	daemon_stop
