@@ -3,7 +3,7 @@
  * one field: whatever the field is, the container is not started, its end is
  * ordered, and the error has the field's name.
  *
- * regress-srcs: testbroker.c fakeengine.c
+ * regress-srcs: testbroker.c fakeengine.c altered.c
  */
 #include <sys/mman.h>
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "altered.h"
 #include "doctor.h"
 #include "fakeengine.h"
 #include "testbroker.h"
@@ -305,33 +306,6 @@ ATF_TC_BODY(fields, tc)
 	ATF_REQUIRE_MSG(create() == MSG_BOX_STARTED, "%s", m.failed.text);
 	ATF_CHECK(fake.seen[STARTS] == 1);
 	end();
-}
-
-/* Something else of the same kind, or something where nothing was. */
-static json_t *
-altered(const json_t *v)
-{
-	json_t	*n;
-
-	switch (json_typeof(v)) {
-	case JSON_TRUE:
-		return (json_false());
-	case JSON_FALSE:
-	case JSON_NULL:
-		return (json_true());
-	case JSON_INTEGER:
-		return (json_integer(json_integer_value(v) + 1));
-	case JSON_STRING:
-		return (json_sprintf("%sx", json_string_value(v)));
-	case JSON_ARRAY:
-		n = json_deep_copy(v);
-		json_array_append_new(n, json_string("x"));
-		return (n);
-	default:
-		n = json_deep_copy(v);
-		json_object_set_new(n, "x", json_string("x"));
-		return (n);
-	}
 }
 
 /* Each that the Engine shows, known here or not. */

@@ -1,12 +1,15 @@
 /*
  * The policy: what may be asked for, how it is asked for, and that no field
  * of the answer can differ unseen.
+ *
+ * regress-srcs: altered.c
  */
 #include <atf-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "altered.h"
 #include "engine.h"
 #include "policy.h"
 
@@ -104,33 +107,6 @@ ATF_TC_BODY(same, tc)
 {
 	setup(tc);
 	ATF_CHECK_MSG(check(inspect) == 0, "%s", why);
-}
-
-/* Another value of the same kind, or something where nothing was. */
-static json_t *
-altered(const json_t *v)
-{
-	json_t	*n;
-
-	switch (json_typeof(v)) {
-	case JSON_TRUE:
-		return (json_false());
-	case JSON_FALSE:
-	case JSON_NULL:
-		return (json_true());
-	case JSON_INTEGER:
-		return (json_integer(json_integer_value(v) + 1));
-	case JSON_STRING:
-		return (json_sprintf("%sx", json_string_value(v)));
-	case JSON_ARRAY:
-		n = json_deep_copy(v);
-		json_array_append_new(n, json_string("x"));
-		return (n);
-	default:
-		n = json_deep_copy(v);
-		json_object_set_new(n, "x", json_string("x"));
-		return (n);
-	}
 }
 
 /* Labels, volumes' and ports' declarations may have more than we asked for. */

@@ -22,6 +22,15 @@
 
 int	 fe_small;
 
+void
+root_head(atf_tc_t *tc, const char *descr)
+{
+	if (*descr != '\0')
+		atf_tc_set_md_var(tc, "descr", "%s", descr);
+	atf_tc_set_md_var(tc, "require.user", "root");
+	atf_tc_set_md_var(tc, "timeout", "300");
+}
+
 static void
 pair(int fds[2])
 {

@@ -8,10 +8,23 @@
 
 #include <sys/types.h>
 
+#include <atf-c.h>
+
 #include "imsg.h"
 #include "sandboxd.h"
 
 #define WAIT_MS		60000
+
+/* ROOT_TEST(name, "description"), or without one. */
+#define ROOT_TEST(name, ...)						\
+ATF_TC(name);								\
+ATF_TC_HEAD(name, tc)							\
+{									\
+	root_head(tc, "" __VA_ARGS__);					\
+}									\
+ATF_TC_BODY(name, tc)
+
+void	 root_head(atf_tc_t *, const char *);
 
 struct fe {
 	pid_t		 pid;

@@ -2,7 +2,7 @@
  * What clients attach to what they send: it goes nowhere, and nobody waits
  * for it, neither when it is read nor when it is thrown away unread.
  *
- * regress-srcs: harness.c fusefs.c
+ * regress-srcs: harness.c beside.c fusefs.c
  */
 
 #include <sys/types.h>
@@ -21,48 +21,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "frontend.h"
 #include "fusefs.h"
 #include "harness.h"
 
 #define FD_BIT	(1U << 31)
-
-#define ROOT_TEST(name, text)						\
-ATF_TC(name);								\
-ATF_TC_HEAD(name, tc)							\
-{									\
-	atf_tc_set_md_var(tc, "descr", text);				\
-	atf_tc_set_md_var(tc, "require.user", "root");			\
-	atf_tc_set_md_var(tc, "timeout", "300");			\
-}									\
-ATF_TC_BODY(name, tc)
-
-static struct fe	 fe;
-static struct cl	 good;
-static uint32_t		 good_req;
-
-static void
-begin(void)
-{
-	fe_start(&fe);
-	cl_greet(&fe, &good, 1);
-	good_req = 1;
-}
-
-static void
-alive(void)
-{
-	fe_log(&fe, "; 1 clients, of the uid 0 with 0 short and 0 long");
-	cl_ping(&fe, &good, ++good_req);
-}
-
-static void
-finish(void)
-{
-	cl_close(&good);
-	fe_log(&fe, "; 0 clients, of the uid 0 with 0 short and 0 long");
-	ATF_CHECK_EQ(0, fe_stop(&fe));
-}
 
 /* How many descriptors the frontend has. */
 static int

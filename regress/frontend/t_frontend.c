@@ -21,15 +21,6 @@
 static char	 box[] = "box";
 static char	 exec_id[] = "box.1";
 
-#define ROOT_TEST(name)							\
-ATF_TC(name);								\
-ATF_TC_HEAD(name, tc)							\
-{									\
-	atf_tc_set_md_var(tc, "require.user", "root");			\
-	atf_tc_set_md_var(tc, "timeout", "300");			\
-}									\
-ATF_TC_BODY(name, tc)
-
 /* An attached exec, accepted. */
 static void
 exec_begin(struct fe *fe, struct cl *c, uint32_t req, uint32_t flags)

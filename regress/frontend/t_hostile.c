@@ -2,7 +2,7 @@
  * Hostile clients, each followed by the question whether the frontend is
  * still there for the others and has forgotten this one.
  *
- * regress-srcs: harness.c
+ * regress-srcs: harness.c beside.c
  */
 
 #include <sys/types.h>
@@ -18,45 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "frontend.h"
 #include "harness.h"
-
-#define ROOT_TEST(name)							\
-ATF_TC(name);								\
-ATF_TC_HEAD(name, tc)							\
-{									\
-	atf_tc_set_md_var(tc, "require.user", "root");			\
-	atf_tc_set_md_var(tc, "timeout", "300");			\
-}									\
-ATF_TC_BODY(name, tc)
-
-static struct fe	 fe;
-static struct cl	 good;
-static uint32_t		 good_req;
-
-static void
-begin(void)
-{
-	fe_start(&fe);
-	cl_greet(&fe, &good, 1);
-	good_req = 1;
-}
-
-/* The bad one is gone, with what it had asked; the good one is served. */
-static void
-alive(void)
-{
-	fe_log(&fe, "; 1 clients, of the uid 0 with 0 short and 0 long");
-	cl_ping(&fe, &good, ++good_req);
-}
-
-static void
-finish(void)
-{
-	cl_close(&good);
-	fe_log(&fe, "; 0 clients, of the uid 0 with 0 short and 0 long");
-	ATF_CHECK_EQ(0, fe_stop(&fe));
-}
 
 static void
 header(struct imsg_hdr *h, uint32_t type, uint32_t len, uint32_t id)

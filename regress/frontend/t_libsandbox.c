@@ -25,7 +25,7 @@
 #include "libsandbox.h"
 #include "scratch.h"
 
-#define ROOT_TEST(name)							\
+#define LIB_TEST(name)							\
 ATF_TC_WITH_CLEANUP(name);						\
 ATF_TC_HEAD(name, tc)							\
 {									\
@@ -234,7 +234,7 @@ calls_body(void)
 	sandbox_close(sb);
 }
 
-ROOT_TEST(calls)
+LIB_TEST(calls)
 {
 	struct proto_list	 l;
 	struct proto_end	 end = { 5 };
@@ -305,7 +305,7 @@ flight_body(void)
 	sandbox_close(sb);
 }
 
-ROOT_TEST(in_flight)
+LIB_TEST(in_flight)
 {
 	struct frame	 f[16];
 	uint64_t	 s;
@@ -342,7 +342,7 @@ events_body(void)
 }
 
 /* Credit comes back before it is used up, so that events never stop. */
-ROOT_TEST(events)
+LIB_TEST(events)
 {
 	struct proto_events	 ev;
 	struct proto_credit	 cr;
@@ -555,7 +555,7 @@ run_body(void)
 }
 
 /* Input to its end, output with a gap in its place. */
-ROOT_TEST(run)
+LIB_TEST(run)
 {
 	struct proto_input_ack	 ack = { 5 };
 	struct proto_gap	 gap = { 1, 2, 10 };
@@ -607,7 +607,7 @@ end_refused_body(void)
 }
 
 /* What will not be told later is an error, not a command that never ends. */
-ROOT_TEST(end_refused)
+LIB_TEST(end_refused)
 {
 	struct frame	 f;
 	uint64_t	 s;
@@ -636,7 +636,7 @@ again_body(void)
 }
 
 /* The daemon restarts: each byte once, and what was not taken again. */
-ROOT_TEST(comes_back)
+LIB_TEST(comes_back)
 {
 	struct proto_input_ack	 ack = { 4 };
 	struct proto_attach	 at;
@@ -705,7 +705,7 @@ import_body(void)
 	sandbox_close(sb);
 }
 
-ROOT_TEST(import)
+LIB_TEST(import)
 {
 	struct proto_stream	 st;
 	struct proto_image	 image;
@@ -756,7 +756,7 @@ refused_body(void)
 	CHECK(e.code == CODE_UNAVAILABLE && e.lost);
 }
 
-ROOT_TEST(no_daemon)
+LIB_TEST(no_daemon)
 {
 	struct sandbox_error	 e;
 	struct proto_error	 m;

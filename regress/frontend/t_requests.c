@@ -15,15 +15,6 @@
 
 #include "harness.h"
 
-#define ROOT_TEST(name)							\
-ATF_TC(name);								\
-ATF_TC_HEAD(name, tc)							\
-{									\
-	atf_tc_set_md_var(tc, "require.user", "root");			\
-	atf_tc_set_md_var(tc, "timeout", "300");			\
-}									\
-ATF_TC_BODY(name, tc)
-
 static struct fe	 fe;
 static struct cl	 cl;
 static uint32_t		 req;

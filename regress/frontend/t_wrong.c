@@ -2,7 +2,7 @@
  * Messages that cannot be answered by their number: the client is told why,
  * by an ERROR of the number 0, and closed, and the others go on.
  *
- * regress-srcs: harness.c
+ * regress-srcs: harness.c beside.c
  */
 
 #include <sys/types.h>
@@ -13,38 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "frontend.h"
 #include "harness.h"
-
-#define ROOT_TEST(name, text)						\
-ATF_TC(name);								\
-ATF_TC_HEAD(name, tc)							\
-{									\
-	atf_tc_set_md_var(tc, "descr", text);				\
-	atf_tc_set_md_var(tc, "require.user", "root");			\
-	atf_tc_set_md_var(tc, "timeout", "300");			\
-}									\
-ATF_TC_BODY(name, tc)
-
-static struct fe	 fe;
-static struct cl	 good;
-static uint32_t		 good_req;
-
-static void
-begin(void)
-{
-	fe_start(&fe);
-	cl_greet(&fe, &good, 1);
-	good_req = 1;
-}
-
-static void
-finish(void)
-{
-	cl_close(&good);
-	fe_log(&fe, "; 0 clients, of the uid 0 with 0 short and 0 long");
-	ATF_CHECK_EQ(0, fe_stop(&fe));
-}
 
 /* Told so, closed, forgotten, named in the log; the good one is served. */
 static void

@@ -248,89 +248,80 @@ frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
 
 #define BUF	buf, sizeof(buf)
 
-/* A runner's word to the guest, and what its commands do meanwhile. */
+/*
+ * The i-th word of a runner to the guest; 0: none, but a step of what its
+ * commands do meanwhile.
+ */
+static ssize_t
+word_to_guest(uint8_t *buf, size_t size, unsigned int i)
+{
+	static const struct gp_welcome	 welcome = { GP_VERSION };
+	static const struct gp_start	 start = {
+		.flags = GP_START_INPUT, .argc = 1, .args = "sh",
+		.argslen = 3, .env = "", .dir = "/"
+	};
+	static const struct gp_resume	 resume = { 0, 0 };
+	static const struct gp_ack	 ack = { GP_STDOUT, 257 };
+	static const struct gp_input	 input = { 0, (const uint8_t *)"in",
+	    2 };
+	static const struct gp_input_end input_end = { 2 };
+	static const struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
+	static const struct gp_cancel	 cancel = { 1000 };
+	static const struct gp_stop	 stop = { 1000 };
+	static const struct gp_ping	 ping;
+
+	switch (i) {
+	case 0:
+	case 10:
+		return (gp_encode_welcome(buf, size, &welcome));
+	case 1:
+		return (gp_encode_start(buf, size, 1, &start));
+	case 2:
+		step(3, "\0\1", 2);	/* it runs */
+		return (0);
+	case 3:
+		return (gp_encode_input(buf, size, 1, &input));
+	case 4:
+		return (gp_encode_input_end(buf, size, 1, &input_end));
+	case 5:
+		step(2, "\0\0\2", 3);	/* it writes */
+		return (0);
+	case 6:
+		return (gp_encode_ack(buf, size, 1, &ack));
+	case 7:
+		return (gp_encode_signal(buf, size, 1, &sig));
+	case 8:
+		return (gp_encode_ping(buf, size, &ping));
+	case 9:
+		step(5, "", 0);		/* the runner goes */
+		return (0);
+	case 11:
+		return (gp_encode_resume(buf, size, 1, &resume));
+	case 12:
+		return (gp_encode_cancel(buf, size, 1, &cancel));
+	case 13:
+		step(3, "\0\4\0\3", 4);	/* it ends */
+		return (0);
+	case 14:
+		step(6, "\2", 1);	/* time passes */
+		return (0);
+	case 15:
+		return (gp_encode_forget(buf, size, 1));
+	default:
+		return (gp_encode_stop(buf, size, &stop));
+	}
+}
+
 static void
 to_guest(void)
 {
-	struct gp_welcome	 welcome = { GP_VERSION };
-	struct gp_start		 start;
-	struct gp_resume	 resume = { 0, 0 };
-	struct gp_ack		 ack = { GP_STDOUT, 257 };
-	struct gp_input		 input = { 0, (const uint8_t *)"in", 2 };
-	struct gp_input_end	 input_end = { 2 };
-	struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
-	struct gp_cancel	 cancel = { 1000 };
-	struct gp_stop		 stop = { 1000 };
-	struct gp_ping		 ping;
-	uint8_t			 buf[SEED_MAX], all[SEED_MAX];
-	size_t			 nall = 0;
-	unsigned int		 i;
-	ssize_t			 n;
+	uint8_t		 buf[SEED_MAX], all[SEED_MAX];
+	size_t		 nall = 0;
+	unsigned int	 i;
+	ssize_t		 n;
 
-	memset(&start, 0, sizeof(start));
-	memset(&ping, 0, sizeof(ping));
-	start.flags = GP_START_INPUT;
-	start.argc = 1;
-	start.args = "sh";
-	start.argslen = 3;
-	start.env = "";
-	start.dir = "/";
 	for (i = 0; i < 17; i++) {
-		n = 0;
-		switch (i) {
-		case 0:
-			n = gp_encode_welcome(BUF, &welcome);
-			break;
-		case 1:
-			n = gp_encode_start(BUF, 1, &start);
-			break;
-		case 2:
-			step(3, "\0\1", 2);	/* it runs */
-			break;
-		case 3:
-			n = gp_encode_input(BUF, 1, &input);
-			break;
-		case 4:
-			n = gp_encode_input_end(BUF, 1, &input_end);
-			break;
-		case 5:
-			step(2, "\0\0\2", 3);	/* it writes */
-			break;
-		case 6:
-			n = gp_encode_ack(BUF, 1, &ack);
-			break;
-		case 7:
-			n = gp_encode_signal(BUF, 1, &sig);
-			break;
-		case 8:
-			n = gp_encode_ping(BUF, &ping);
-			break;
-		case 9:
-			step(5, "", 0);		/* the runner goes */
-			break;
-		case 10:
-			n = gp_encode_welcome(BUF, &welcome);
-			break;
-		case 11:
-			n = gp_encode_resume(BUF, 1, &resume);
-			break;
-		case 12:
-			n = gp_encode_cancel(BUF, 1, &cancel);
-			break;
-		case 13:
-			step(3, "\0\4\0\3", 4);	/* it ends */
-			break;
-		case 14:
-			step(6, "\2", 1);	/* time passes */
-			break;
-		case 15:
-			n = gp_encode_forget(BUF, 1);
-			break;
-		case 16:
-			n = gp_encode_stop(BUF, &stop);
-			break;
-		}
-		if (n != 0)
+		if ((n = word_to_guest(BUF, i)) != 0)
 			frame(buf, n, 0, i);
 		/* Each frame was a seed alone; all of them are another. */
 		memcpy(all + nall, s.data, s.len);
