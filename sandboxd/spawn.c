@@ -51,7 +51,7 @@ static size_t
 spawn_tests(char **envp, uint32_t set, const char *role)
 {
 	static char	 values[nitems(spawn_names)][512];
-	static char	 number[32];
+	static char	 number[32], name[64];
 	const char	*v;
 	uint32_t	 sets = 1;
 	size_t		 i, n = 0, len = strlen(role);
@@ -73,6 +73,8 @@ spawn_tests(char **envp, uint32_t set, const char *role)
 	}
 	snprintf(number, sizeof(number), "SANDBOXD_SET=%u", set);
 	envp[n++] = number;
+	snprintf(name, sizeof(name), "SANDBOXD_ROLE=%s", role);
+	envp[n++] = name;
 	return (n);
 }
 #endif

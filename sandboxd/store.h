@@ -29,6 +29,8 @@
 #include "sandboxd.h"
 #include "spec.h"
 
+#define STORE_STRANGERS		16384	/* requests of one that has hung up */
+#define STORE_STALE		64	/* and of these without a word */
 #define STORE_PRIO_BATCH		2	/* of libevent's, after the pipes */
 #define STORE_ROUNDS		8	/* pipes read before a batch, at most */
 #define STORE_ENGINE_MAX	4	/* operations at the broker at a time */
@@ -140,6 +142,8 @@ struct store {
 	size_t			 nnewplaces;
 	struct session_tree	 sessions;
 	u_int			 nsessions;
+	uint64_t		 nclosed;	/* that are over */
+	uint64_t		 nstrangers;	/* requests of nobody's */
 	struct proto_proc	 procs[ROLE_MAX];
 	u_int			 nprocs;
 	struct msg_engine	 engine;

@@ -222,6 +222,7 @@ parent_recv_session_closed(struct chan *ch, struct frame *f, void *msg)
 	pipe_send(&st.runner, MSG_SESSION_GONE, 0, s->number, 0, -1, NULL);
 	RB_REMOVE(session_tree, &st.sessions, s);
 	st.nsessions--;
+	st.nclosed++;
 	request_gone(s);
 	wait_gone(s);
 	events_gone(s);

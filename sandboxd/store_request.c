@@ -24,6 +24,26 @@ request_always(uint32_t type)
 }
 
 /*
+ * A client that hangs up leaves requests behind that the frontend has read,
+ * of which its socket held no more than so many.  More than these come from
+ * nobody: who makes sessions up is no frontend.
+ */
+static void
+request_stranger(const struct frame *f)
+{
+	if (f->session == 0)
+		fatalx("%s without a session from frontend",
+		    msg_name(f->type));
+	if (++st.nstrangers > STORE_STRANGERS * (st.nclosed + 1))
+		fatalx("frontend names sessions that nobody has");
+	/* Each that leaves in a hurry makes some. */
+	if (st.nstrangers > STORE_STALE * (st.nclosed + 1) &&
+	    (st.nstrangers & (st.nstrangers - 1)) == 0)
+		log_warnx("%llu requests of sessions that nobody has",
+		    (unsigned long long)st.nstrangers);
+}
+
+/*
  * Who asks.  Returns -1 if the request has been answered: nobody has that
  * session, or the request is not well formed.
  */
@@ -40,6 +60,7 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 	if ((s = session_find(f->session)) == NULL) {
 		store_drain_parent();
 		if ((s = session_find(f->session)) == NULL) {
+			request_stranger(f);
 			answer_error(a, CODE_PERMISSION_DENIED, NULL,
 			    "no such session");
 			return (-1);

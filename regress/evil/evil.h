@@ -55,7 +55,21 @@ void	 evil_listen(int ms);
 /* Until all is sent that was to be; meanwhile nobody is heard. */
 void	 evil_deaf(int);
 
+/* evil_siblings.c */
+void	 play_orders(void);
+void	 play_history(void);
+void	 play_ends(void);
+void	 play_bad(void);
+
 /* evil_play.c */
+/*
+ * One form of a field of a message, each third with a descriptor; 0 if there
+ * is none of that number.
+ */
+int	 evil_send_form(struct evil_peer *, uint32_t type, enum evil_form,
+	    size_t field, unsigned int n, uint64_t op, uint64_t session,
+	    uint32_t req);
+size_t	 evil_field(uint32_t type, const char *name);
 struct evil_script {
 	const char	*role;
 	const char	*name;

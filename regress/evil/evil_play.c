@@ -108,9 +108,8 @@ session_of(uint32_t uid)
 	}
 }
 
-/* One form of a field of a message; 0 if there is none of that number. */
-static int
-send_form(struct evil_peer *to, uint32_t type, enum evil_form form,
+int
+evil_send_form(struct evil_peer *to, uint32_t type, enum evil_form form,
     size_t field, unsigned int n, uint64_t op, uint64_t session, uint32_t req)
 {
 	msgpack_sbuffer	 sb;
@@ -136,13 +135,13 @@ all_taken(struct evil_peer *to, uint32_t type, uint64_t session,
 	size_t			 i;
 
 	for (i = 0; i <= def->nfields; i++)
-		for (n = 0; send_form(to, type, EVIL_TAKEN, i, n, 0, session,
+		for (n = 0; evil_send_form(to, type, EVIL_TAKEN, i, n, 0, session,
 		    ++*req); n++)
 			continue;
 }
 
-static size_t
-field_of(uint32_t type, const char *name)
+size_t
+evil_field(uint32_t type, const char *name)
 {
 	const struct msg_def	*def = msg_def(type);
 	size_t			 i;
@@ -165,8 +164,8 @@ real_creates(struct evil_peer *store, uint64_t session, uint32_t *req)
 
 	evil_set("image", "sandbox-base");
 	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		for (n = 0; send_form(store, PROTO_CREATE, EVIL_TAKEN,
-		    field_of(PROTO_CREATE, fields[i]), n, 0, session,
+		for (n = 0; evil_send_form(store, PROTO_CREATE, EVIL_TAKEN,
+		    evil_field(PROTO_CREATE, fields[i]), n, 0, session,
 		    ++*req); n++)
 			continue;
 	evil_set("image", "evil-nosuch:1");
@@ -214,7 +213,130 @@ play_fields(void)
 	log_info("evil: %u answers", heard.answers);
 }
 
+/* Every answer to that session but a refusal is one too many. */
+static uint64_t	 refused_session;	/* 0: all but one's own */
+static uint64_t	 own_session;
+
+static void
+hear_refusals(struct evil_peer *p, struct frame *f)
+{
+	if (strcmp(p->name, "store") != 0)
+		return;
+	hear_store(p, f);
+	if (refused_session != 0 ? f->session == refused_session :
+	    f->session != own_session)
+		if (strcmp(heard.code, "permission_denied") != 0 &&
+		    heard.saw++ < 10)
+			log_info("evil saw: %s for a session that nobody has",
+			    msg_name(f->type));
+}
+
+/* What one would like to do there. */
+static void
+try_session(struct evil_peer *store, uint64_t session)
+{
+	static uint32_t	 req;
+
+	evil_plain(store, PROTO_LIST, 0, session, ++req);
+	evil_plain(store, PROTO_CREATE, 0, session, ++req);
+	evil_plain(store, PROTO_EXEC, 0, session, ++req);
+	evil_plain(store, PROTO_DELETE, 0, session, ++req);
+	evil_plain(store, PROTO_EVENTS, 0, session, ++req);
+	evil_plain(store, PROTO_RELOAD, 0, session, ++req);
+	evil_listen(0);
+}
+
+/* A client that has gone: its session is over when the store says so. */
+static void
+gone_session(struct evil_peer *store, uint32_t uid)
+{
+	struct pollfd			 pfd;
+	const struct evil_session	*s = session_of(uid);
+	uint32_t			 req = REQ_SYNC / 2;
+
+	log_info("evil: its client is here");
+	pfd.fd = s->fd;
+	pfd.events = 0;
+	while (poll(&pfd, 1, 0) == 0 || !(pfd.revents & POLLHUP))
+		evil_listen(10);
+	do {
+		heard.answers = 0;
+		evil_plain(store, PROTO_PING, 0, s->number, ++req);
+		while (heard.answers == 0 && !store->gone)
+			evil_listen(-1);
+	} while (strcmp(heard.code, "permission_denied") != 0 &&
+	    !store->gone);
+	refused_session = s->number;
+	try_session(store, s->number);
+}
+
+/* Sessions of nobody: those of the past, guesses, and near ones. */
+static void
+play_sessions(void)
+{
+	struct evil_peer		*store = evil_peer("store");
+	const struct evil_session	*s;
+	uint64_t			 own;
+	int				 i;
+
+	heard.uid = (uint32_t)evil_number("uid");
+	s = session_of(heard.uid);
+	own = own_session = s->number;
+	log_info("evil: session %" PRIu64, own);
+	evil_heard = hear_refusals;
+	evil_set("sandbox", evil_arg("other"));
+	evil_set("id", evil_arg("other"));
+	evil_set("argv", "/bin/true");
+	try_session(store, 1);
+	try_session(store, UINT64_MAX);
+	try_session(store, own + 1);
+	try_session(store, own - 1);
+	for (i = 0; i < 64; i++)
+		try_session(store, own ^ (uint64_t)1 << i);
+	for (i = 0; i < 200; i++)
+		try_session(store, (uint64_t)arc4random() << 32 |
+		    arc4random());
+	if (evil_number("old") != 0)
+		try_session(store, evil_number("old"));
+	sync_store(store, own);
+	if (evil_number("gone") != 0) {
+		evil_heard = hear_store;
+		gone_session(store, (uint32_t)evil_number("gone"));
+		evil_heard = hear_refusals;
+		try_session(store, refused_session);
+		sync_store(store, own);
+	}
+	log_info("evil: %u answers", heard.answers);
+}
+
+/* Until the store has had enough. */
+static void
+play_guess(void)
+{
+	struct evil_peer	*store = evil_peer("store");
+	uint64_t		 i;
+
+	for (i = 0; i < 1000000 && !store->gone; i++)
+		try_session(store, (uint64_t)arc4random() << 32 | i);
+}
+
+static void
+play_nobody(void)
+{
+	evil_plain(evil_peer("store"), PROTO_LIST, 0, 0, 1);
+}
+
 const struct evil_script	 evil_scripts[] = {
 	{ "frontend", "fields", play_fields },
+	{ "frontend", "sessions", play_sessions },
+	{ "frontend", "guess", play_guess },
+	{ "frontend", "nobody", play_nobody },
+	{ "frontend", "bad", play_bad },
+	{ "store", "orders", play_orders },
+	{ "store", "bad", play_bad },
+	{ "broker", "history", play_history },
+	{ "broker", "bad", play_bad },
+	{ "runner", "ends", play_ends },
+	{ "runner", "bad", play_bad },
 	{ NULL, NULL, NULL }
 };

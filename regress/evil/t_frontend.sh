@@ -36,7 +36,60 @@ fields_cleanup()
 	evil_cleanup
 }
 
+# A client that is there until it is killed.
+_gone_client()
+{
+	await 'log_has "evil: session "'
+	as_user "$CANARY_UID" "$CTL" ping </dev/null >/dev/null 2>&1 &
+	GONE=$!
+	await 'log_has "evil: its client is here"'
+	for p in $(cat "/proc/$GONE/task/$GONE/children"); do
+		kill -KILL "$p"
+	done
+	wait "$GONE"
+}
+
+atf_test_case sessions cleanup
+sessions_head()
+{
+	atf_set descr '(aF3) a session that is over, of another set or' \
+	    'guessed is refused; who goes on guessing is replaced'
+	atf_set timeout 1200
+}
+sessions_body()
+{
+	evil_world
+	evil_start frontend sessions "other=$CANARY_UID/canary"
+	evil_played sessions
+	old=$(sed -n 's/^frontend: evil: session \([0-9]*\)$/\1/p' "$LOG")
+	[ -n "$old" ] || atf_fail "no session"
+	evil_next
+	evil_over
+	daemon_stop
+	evil_start frontend sessions+guess+nobody "other=$CANARY_UID/canary" \
+	    "old=$old" "gone=$CANARY_UID"
+	_gone_client
+	evil_played sessions
+	log_has "store: [0-9]* requests of sessions that nobody has" ||
+	    atf_fail "the log does not tell"
+	canaries_check sessions
+	evil_next
+	evil_ended guess "store: fatal: frontend names sessions that nobody"
+	evil_ended nobody "store: fatal: list without a session from frontend"
+	evil_over
+	canaries_served sessions
+	canaries_check guesses
+	evil_judge
+	canaries_remove
+	daemon_stop
+}
+sessions_cleanup()
+{
+	evil_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case fields
+	atf_add_test_case sessions
 }

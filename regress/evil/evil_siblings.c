@@ -1,0 +1,314 @@
+/*
+ * What is played in the places of the store, the broker and the runner, and
+ * by each of them what is no message.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "evil.h"
+#include "log.h"
+
+#define OP_LAST		424242		/* its answer comes after all others */
+#define REAL_N		900001		/* sandboxes that nobody asked for */
+#define REAL_MAX	4
+
+/* What each may say to each other: by ranges, as the documents have them. */
+static const struct {
+	const char	*from;
+	const char	*to;
+	uint32_t	 first, last;
+} says[] = {
+	{ "frontend", "store", PROTO_HELLO, PROTO_DOCTOR },
+	{ "store", "frontend", PROTO_HELLO_OK, PROTO_CONTROL },
+	{ "store", "runner", MSG_LISTEN, MSG_SESSION_GONE },
+	{ "store", "broker", MSG_INVENTORY, MSG_IMPORT },
+	{ "store", "parent", MSG_OPEN, MSG_DOCTOR },
+	{ "broker", "store", MSG_CONTAINER, MSG_IMPORT_FAILED },
+	{ "runner", "store", MSG_GUEST_HELLO, MSG_LISTENING },
+	{ "runner", "frontend", PROTO_STREAM, PROTO_INPUT_ACK },
+	{ "runner", "frontend", MSG_STREAM_END, MSG_STREAM_END },
+};
+#define NSAYS	(sizeof(says) / sizeof(says[0]))
+
+static uint64_t	 answered;		/* the operation of the last answer */
+static int	 made;			/* workspaces */
+static int	 started;		/* containers */
+static int	 failed;
+static int	 engine_up;
+
+static void
+hear(struct evil_peer *p, struct frame *f)
+{
+	struct msg_engine	 m;
+
+	if (f->type == MSG_ENGINE && msg_decode_array(&m,
+	    msg_def(MSG_ENGINE), f->data, f->len) == 0)
+		engine_up = m.up != 0;
+	if (f->op == OP_LAST)
+		answered = OP_LAST;
+	if (f->type == MSG_WORK_DONE)
+		made++;
+	if (f->type == MSG_BOX_STARTED)
+		started++;
+	if (f->type == MSG_BOX_FAILED && f->op <= REAL_MAX)
+		failed++;
+}
+
+/* Is that one the protocol's end, though it is well-formed? */
+static int
+is_fatal(uint32_t type, const char *field, unsigned int n)
+{
+	/* Numbers begin with 1. */
+	if ((strcmp(field, "n") == 0 || strcmp(field, "k") == 0) && n == 0)
+		return (1);
+	/* A guest's socket stays its owner's. */
+	if (type == MSG_LISTEN && strcmp(field, "owner") == 0)
+		return (1);
+	/* An end of some kind, and one of two outputs. */
+	if (type == MSG_ENDED && strcmp(field, "kind") == 0)
+		return (1);
+	if (strcmp(field, "stream") == 0)
+		return (1);
+	/* The name of a container reaches no further than its form. */
+	return (strcmp(field, "container") == 0 && type >= MSG_INVENTORY &&
+	    type <= MSG_IMPORT);
+}
+
+/* All forms of a message, with an operation of its own each. */
+static void
+all(struct evil_peer *to, uint32_t type, uint64_t session)
+{
+	const struct msg_def	*def = msg_def(type);
+	static uint64_t		 op = 1000000;
+	static uint32_t		 req;
+	unsigned int		 n;
+	size_t			 i;
+
+	if (def == NULL)
+		return;
+	for (i = 0; i <= def->nfields; i++)
+		for (n = 0; n < 1000; n++) {
+			if (i < def->nfields && is_fatal(type,
+			    def->fields[i].name, n))
+				continue;
+			if (!evil_send_form(to, type, EVIL_TAKEN, i, n, ++op,
+			    session, ++req) && n > 64)
+				break;
+		}
+}
+
+/* A body of an order that the policy lets pass, but for one field. */
+static void
+sound_order(uint64_t n)
+{
+	evil_set_number("n", n);
+	evil_set("id", "evil");
+	evil_set_number("owner", evil_number("uid"));
+	evil_set("nonce", "0123456789abcdef0123456789abcdef");
+	evil_set("image", "evil-nosuch:1");
+	evil_set_number("uid", 2000000000);
+	evil_set_number("gid", 2000000000);
+	evil_set_number("memory", 64 << 20);
+	evil_set_number("mcpus", 1000);
+	evil_set_number("pids", 64);
+	evil_set("workdir", "/workspace");
+	evil_set("container", "");
+	evil_set("name", "evil-image:1");
+	evil_set("exec", "evil.1");
+	evil_set("argv", "/bin/true");
+	evil_set_number("k", 1);
+}
+
+static void
+sync_broker(struct evil_peer *broker)
+{
+	answered = 0;
+	evil_plain(broker, MSG_INVENTORY, OP_LAST, 0, 0);
+	while (answered != OP_LAST && !broker->gone)
+		evil_listen(-1);
+}
+
+/* Containers that are really made, of what is within the policy. */
+static void
+real_orders(struct evil_peer *broker, struct evil_peer *parent)
+{
+	static const struct {
+		const char	*field;
+		unsigned int	 form;
+	}		 odd[REAL_MAX] = {
+		{ "env", 0 }, { "env", 8 }, { "workdir", 2 }, { "workdir", 6 }
+	};
+	unsigned int	 i;
+
+	for (i = 0; i < REAL_MAX; i++) {
+		sound_order(REAL_N + i);
+		evil_plain(parent, MSG_WORK_MAKE, i + 1, 0, 0);
+		while (made <= (int)i)
+			evil_listen(-1);
+		evil_set("image", "sandbox-base");
+		evil_send_form(broker, MSG_BOX_CREATE, EVIL_TAKEN,
+		    evil_field(MSG_BOX_CREATE, odd[i].field), odd[i].form,
+		    i + 1, 0, 1);
+	}
+	while (started + failed < REAL_MAX && !broker->gone)
+		evil_listen(-1);
+}
+
+/* Another's container, by all names that it has. */
+static void
+reach(struct evil_peer *broker)
+{
+	static const uint32_t	 types[] = {
+		MSG_BOX_START, MSG_BOX_KILL, MSG_BOX_REMOVE
+	};
+	size_t			 i;
+
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		sound_order(1000000);	/* the bystander has its name */
+		evil_set("nonce", "");
+		evil_plain(broker, types[i], 2000 + i, 0, 0);
+		evil_set("container", evil_arg("bystander"));
+		evil_plain(broker, types[i], 3000 + i, 0, 0);
+		evil_set_number("n", 1);
+		evil_plain(broker, types[i], 4000 + i, 0, 0);
+	}
+	evil_set_number("n", 0);
+	evil_plain(broker, MSG_BOX_REMOVE, 5000, 0, 0);
+}
+
+/* The store's: orders that nobody has asked for. */
+void
+play_orders(void)
+{
+	struct evil_peer	*broker = evil_peer("broker");
+	struct evil_peer	*runner = evil_peer("runner");
+	struct evil_peer	*frontend = evil_peer("frontend");
+	struct evil_peer	*parent = evil_peer("parent");
+	uint32_t		 type;
+
+	evil_heard = hear;
+	evil_plain(parent, MSG_OPEN, 0, 0, 0);
+	while (!engine_up && !broker->gone)
+		evil_listen(-1);
+	real_orders(broker, parent);
+	reach(broker);
+	sound_order(REAL_N + 100);
+	for (type = MSG_INVENTORY; type <= MSG_IMPORT; type++)
+		all(broker, type, 1);
+	sync_broker(broker);
+	log_info("evil: %d containers made", started);
+	for (type = MSG_LISTEN; type <= MSG_SESSION_GONE; type++)
+		all(runner, type, 1);
+	for (type = PROTO_END; type <= PROTO_CONTROL; type++)
+		if (type < PROTO_STREAM || type > PROTO_INPUT_ACK)
+			all(frontend, type, 1);
+	all(parent, MSG_RELOAD, 1);
+	all(parent, MSG_DOCTOR, 1);
+	/* Its answers to the last ones are here when this is. */
+	answered = 0;
+	evil_plain(parent, MSG_DOCTOR, OP_LAST, 1, 1);
+	while (answered != OP_LAST && !parent->gone)
+		evil_listen(-1);
+}
+
+/* The broker's: outcomes of what nobody has ordered. */
+void
+play_history(void)
+{
+	struct evil_peer	*store = evil_peer("store");
+	uint32_t		 type;
+
+	sound_order(1);
+	evil_set("nonce", "");
+	evil_set_number("up", 1);
+	evil_set("version", "evil");
+	for (type = MSG_CONTAINER; type <= MSG_IMPORT_FAILED; type++)
+		if (type != MSG_IMPORT_STREAM)
+			all(store, type, 1);
+	/* The store says so when it has come so far. */
+	evil_set_number("up", 0);
+	evil_plain(store, MSG_ENGINE, 0, 0, 0);
+	evil_set_number("up", 1);
+	evil_set("version", "evil-end");
+	evil_plain(store, MSG_ENGINE, 0, 0, 0);
+}
+
+/* The runner's: guests and ends of commands that never were. */
+void
+play_ends(void)
+{
+	struct evil_peer	*store = evil_peer("store");
+	struct evil_peer	*frontend = evil_peer("frontend");
+	uint32_t		 type;
+
+	sound_order(999999);
+	evil_set_number("kind", 1);
+	for (type = MSG_GUEST_HELLO; type <= MSG_LISTENING; type++)
+		all(store, type, 0);
+	evil_set_number("stream", 1);
+	for (type = PROTO_GAP; type <= PROTO_INPUT_ACK; type++)
+		all(frontend, type, 1);
+	all(frontend, MSG_STREAM_END, 1);
+	evil_set("text", "evil-end");
+	evil_plain(store, MSG_RUNNER_ERROR, OP_LAST, 0, 0);
+}
+
+/* The nth of all that a decoder must refuse, or how many there are. */
+static size_t
+bad_one(size_t nth, int send)
+{
+	const struct msg_def	*def;
+	struct evil_peer	*p;
+	msgpack_sbuffer		 sb;
+	uint32_t		 type;
+	unsigned int		 n;
+	size_t			 i, f, count = 0;
+	const char		*role = getenv("SANDBOXD_ROLE");
+	int			 is;
+
+	for (i = 0; i < NSAYS; i++) {
+		if (role == NULL || strcmp(says[i].from, role) != 0)
+			continue;
+		p = evil_peer(says[i].to);
+		for (type = says[i].first; type <= says[i].last; type++) {
+			if ((def = msg_def(type)) == NULL)
+				continue;
+			for (f = 0; f <= def->nfields; f++)
+				for (n = 0;; n++) {
+					msgpack_sbuffer_init(&sb);
+					is = evil_message(&sb, def,
+					    EVIL_REFUSED, f, n);
+					if (is && send && count == nth) {
+						log_info("evil: bad %s to "
+						    "%s, field %zu, form %u",
+						    def->name, p->name, f, n);
+						evil_send(p, type, 1, 1, 1,
+						    -1, &sb);
+					}
+					msgpack_sbuffer_destroy(&sb);
+					if (!is)
+						break;
+					if (count++ == nth && send)
+						return (count);
+				}
+		}
+	}
+	return (count);
+}
+
+/* One that ends who receives it: each set another. */
+void
+play_bad(void)
+{
+	size_t	 total = bad_one(0, 0);
+
+	/* The parent waits for the store's word. */
+	if (evil_number("open") == 1)
+		evil_plain(evil_peer("parent"), MSG_OPEN, 0, 0, 0);
+	(void)bad_one((evil_number("seed") + evil_set_number_now() *
+	    evil_number("stride")) % total, 1);
+}

@@ -1,0 +1,143 @@
+# Attackers in the places of the store, the broker and the runner; and what
+# is no message, from each of them to each other.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+. "$(atf_get_srcdir)/canary.subr"
+. "$(atf_get_srcdir)/evil.subr"
+
+# Of a sandbox each of these three can make an end: it is theirs to serve.
+host_check()
+{
+	_canary_look | _host_only >host.now
+	_host_only <canary.first >host.first
+	cmp -s host.first host.now || {
+		diff host.first host.now >&2
+		atf_fail "$1: $(diff host.first host.now | sed -n 's/^> //p' |
+		    head -n 1)"
+	}
+	_canary_reset
+}
+
+_host_only()
+{
+	grep -v -e "$CANARY_ID" -e "/work/$CANARY_N/"
+}
+
+# Old events are what they were, and all that there is is sound.
+history_keep()
+{
+	"$CTL" -j events >history.first || atf_fail "no events"
+	[ "$(wc -l <history.first)" -gt 10 ] || atf_fail "no history"
+}
+
+history_check()
+{
+	"$CTL" -j events >history.now || atf_fail "$1: no events"
+	head -n "$(wc -l <history.first)" history.now >history.old
+	cmp -s history.first history.old || {
+		diff history.first history.old >&2
+		atf_fail "$1: what has been is other now"
+	}
+	atf_check -o ignore "$CTL" log verify
+}
+
+# kept: an honest daemon once more, for what it says of the past
+history_start()
+{
+	daemon_start
+	await daemon_engine_is_up
+	history_keep
+	daemon_stop
+}
+
+atf_test_case store cleanup
+store_head()
+{
+	atf_set descr '(aS2) whatever a taken-over store orders, the Engine' \
+	    'is asked for nothing beyond the policy'
+	atf_set timeout 1200
+}
+store_body()
+{
+	evil_world
+	history_start
+	evil_start store orders "bystander=$BYSTANDER"
+	evil_played orders
+	sed -n 's/^store: evil/evil/p' "$LOG"
+	log_has "evil: [1-9][0-9]* containers made" ||
+	    atf_fail "none was made: this shows nothing"
+	host_check orders
+	evil_next
+	evil_over
+	history_check orders
+	host_check "orders, later"
+	evil_judge
+	daemon_stop
+}
+store_cleanup()
+{
+	evil_cleanup
+}
+
+atf_test_case broker cleanup
+broker_head()
+{
+	atf_set descr '(aB2) whatever a taken-over broker reports, what has' \
+	    'been is not changed'
+	atf_set timeout 1200
+}
+broker_body()
+{
+	evil_world
+	history_start
+	evil_start broker history
+	evil_played history
+	await 'log_has "store: Engine evil-end"'
+	host_check history
+	history_check "with it"
+	evil_next
+	evil_over
+	history_check "after it"
+	host_check "after it"
+	evil_judge
+	daemon_stop
+}
+broker_cleanup()
+{
+	evil_cleanup
+}
+
+atf_test_case runner cleanup
+runner_head()
+{
+	atf_set descr 'whatever a taken-over runner reports, others live, and' \
+	    'what has been is not changed'
+	atf_set timeout 1200
+}
+runner_body()
+{
+	evil_world
+	history_start
+	evil_start runner ends
+	evil_played ends
+	await 'log_has "store: runner: evil-end"'
+	host_check ends
+	history_check "with it"
+	evil_next
+	evil_over
+	history_check "after it"
+	evil_judge
+	daemon_stop
+}
+runner_cleanup()
+{
+	evil_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case store
+	atf_add_test_case broker
+	atf_add_test_case runner
+}
