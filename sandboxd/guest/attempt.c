@@ -96,9 +96,16 @@ static const struct try {
 	{ "kill_init", { SYS_kill, 1, SIGKILL } },
 	{ "stop_init", { SYS_kill, 1, SIGSTOP } },
 	{ "term_init", { SYS_kill, 1, SIGTERM } },
-	/* No less than it has, but it could be. */
-	{ "slow_init", { SYS_setpriority, PRIO_PROCESS, 1, 5 } },
 };
+
+/* Less than it has, which no right is needed for. */
+static int
+try_slow_init(void)
+{
+	long	 nice = 20 - CALL(SYS_getpriority, PRIO_PROCESS, 1);
+
+	return (CALL(SYS_setpriority, PRIO_PROCESS, 1, nice < 5 ? 5 : nice));
+}
 
 static int
 try_limit(pid_t pid, int set)
@@ -244,6 +251,7 @@ static const struct {
 	const char	*name;
 	int		(*fn)(void);
 } functions[] = {
+	{ "slow_init", try_slow_init },
 	{ "limit_init", try_limit_init },
 	{ "limit_init_set", try_limit_init_set },
 	{ "limit_own_set", try_limit_own_set },
