@@ -1,0 +1,289 @@
+/*
+ * A guest that lies: PID 1 of a sandbox, where the variable EVIL says how.
+ * It comes as a good one does, and lies as soon as it is to run a command;
+ * once it is cut off it comes again and again.  The test links it statically.
+ */
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gproto.h"
+
+static const char	*how = "";
+static int		 s = -1;
+
+static int
+say(const uint8_t *buf, ssize_t len)
+{
+	ssize_t	 n;
+
+	while (len > 0) {
+		if ((n = send(s, buf, len, MSG_NOSIGNAL)) == -1)
+			return (-1);
+		buf += n;
+		len -= n;
+	}
+	return (0);
+}
+
+static int
+come(void)
+{
+	struct sockaddr_un	 sun;
+
+	if (s != -1)
+		close(s);
+	memset(&sun, 0, sizeof(sun));
+	sun.sun_family = AF_UNIX;
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/%s", GUEST_SOCKDIR,
+	    GUEST_SOCKNAME);
+	if ((s = socket(AF_UNIX, SOCK_STREAM, 0)) == -1)
+		return (-1);
+	return (connect(s, (struct sockaddr *)&sun, sizeof(sun)));
+}
+
+static int
+hello(void)
+{
+	struct gp_hello	 h;
+	uint8_t		 buf[512];
+
+	memset(&h, 0, sizeof(h));
+	h.version = GP_VERSION;
+	h.flags = GP_CAN_INPUT | GP_CAN_SIGNAL;
+	h.boot = 4711;
+	h.pid = 1;
+	h.uid = getuid();
+	h.gid = getgid();
+	/* As the test asks for them: others are the end of it. */
+	h.memory = 64 << 20;
+	h.pids = 64;
+	h.mcpus = 500;
+	h.release = "evil";
+	if (strcmp(how, "hello") == 0) {
+		/* Nobody's word is taken for any of these. */
+		h.flags = UINT32_MAX;
+		h.pid = h.uid = h.gid = 0;
+		h.last = h.now = UINT64_MAX;
+		h.memory = h.pids = h.mcpus = UINT64_MAX - 2;
+		h.release = "\033[2J\033]0;evil\a\377\n";
+	}
+	return (say(buf, gp_encode_hello(buf, sizeof(buf), &h)));
+}
+
+static int
+table_end(void)
+{
+	struct gp_states_end	 e = { 0 };
+	uint8_t			 buf[64];
+
+	return (say(buf, gp_encode_states_end(buf, sizeof(buf), &e)));
+}
+
+static int
+output(uint64_t k, uint64_t off, const char *data, size_t len)
+{
+	static uint8_t	 buf[GP_MAX_FROM_GUEST];
+	struct gp_output o;
+
+	memset(&o, 0, sizeof(o));
+	o.stream = GP_STDOUT;
+	o.off = off;
+	o.data = (const uint8_t *)data;
+	o.len = len;
+	return (say(buf, gp_encode_output(buf, sizeof(buf), k, &o)));
+}
+
+static int
+ended(uint64_t k, uint64_t len)
+{
+	struct gp_exit	 e;
+	uint8_t		 buf[256];
+
+	memset(&e, 0, sizeof(e));
+	e.kind = GP_EXITED;
+	e.out_len = len;
+	e.start = 1;
+	e.end = 2;
+	return (say(buf, gp_encode_exit(buf, sizeof(buf), k, &e)));
+}
+
+/* Ends of commands that it was never given. */
+static void
+lie_forged(uint64_t k)
+{
+	uint64_t	 i;
+
+	for (i = 1; i < 50; i++)
+		if (i != k && (output(i, 0, "forged", 6) == -1 ||
+		    ended(i, 6) == -1))
+			return;
+}
+
+static void
+lie_twice(uint64_t k)
+{
+	(void)output(k, 0, "once", 4);
+	(void)ended(k, 4);
+	(void)ended(k, 4);
+	(void)output(k, 4, "late", 4);
+}
+
+static void
+lie_length(uint64_t k)
+{
+	uint8_t	 buf[GP_HDRLEN] = { 0xff, 0xff, 0xff, 0xff, GP_OUTPUT };
+
+	(void)k;
+	(void)say(buf, sizeof(buf));
+}
+
+static void
+lie_half(uint64_t k)
+{
+	uint8_t	 buf[GP_HDRLEN] = { 100, 0, 0, 0, GP_OUTPUT, 0, 0, 0, 1 };
+
+	(void)k;
+	(void)say(buf, sizeof(buf));
+}
+
+static void
+lie_junk(uint64_t k)
+{
+	uint8_t	 buf[4096];
+	size_t	 i;
+
+	(void)k;
+	for (i = 0; i < sizeof(buf); i++)
+		buf[i] = random() >> 8;
+	(void)say(buf, sizeof(buf));
+}
+
+/* More than there is credit for. */
+static void
+lie_flood(uint64_t k)
+{
+	static char	 data[GP_MAX_DATA];
+	uint64_t	 off = 0;
+
+	while (output(k, off, data, sizeof(data)) == 0)
+		off += sizeof(data);
+}
+
+static void
+lie_descriptors(uint64_t k)
+{
+	union {
+		struct cmsghdr	 hdr;
+		char		 buf[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr	 mh;
+	struct iovec	 iov;
+	char		 byte = 0;
+	int		 i, fd;
+
+	fd = open("/", O_RDONLY);
+	for (i = 0; i < 300; i++) {
+		memset(&mh, 0, sizeof(mh));
+		memset(&control, 0, sizeof(control));
+		control.hdr.cmsg_level = SOL_SOCKET;
+		control.hdr.cmsg_type = SCM_RIGHTS;
+		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+		iov.iov_base = &byte;
+		iov.iov_len = 1;
+		mh.msg_iov = &iov;
+		mh.msg_iovlen = 1;
+		mh.msg_control = &control;
+		mh.msg_controllen = sizeof(control.buf);
+		if (sendmsg(s, &mh, MSG_NOSIGNAL) == -1) {
+			/* Where the kernel lets none through: another lie. */
+			lie_twice(k);
+			break;
+		}
+	}
+}
+
+static void
+lie_end(uint64_t k)
+{
+	(void)k;
+	_exit(0);
+}
+
+static const struct {
+	const char	*name;
+	void		(*lie)(uint64_t);
+} lies[] = {
+	{ "forged", lie_forged },
+	{ "twice", lie_twice },
+	{ "length", lie_length },
+	{ "half", lie_half },
+	{ "junk", lie_junk },
+	{ "flood", lie_flood },
+	{ "descriptors", lie_descriptors },
+	{ "end", lie_end },
+	{ "hello", lie_twice },
+};
+
+static void
+started(uint64_t k)
+{
+	struct gp_started	 m = { 2, 1 };
+	uint8_t			 buf[64];
+	size_t			 i;
+
+	(void)say(buf, gp_encode_started(buf, sizeof(buf), k, &m));
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+		if (strcmp(lies[i].name, how) == 0)
+			lies[i].lie(k);
+}
+
+/* Until the other end has had enough. */
+static void
+serve(void)
+{
+	static uint8_t	 buf[GP_MAX_FROM_RUNNER];
+	struct gp_frame	 f;
+	size_t		 have = 0;
+	ssize_t		 n;
+	int		 got;
+
+	if (hello() == -1)
+		return;
+	for (;;) {
+		while ((got = gp_get(&f, buf, have, GP_RUNNER)) == 1) {
+			if (f.type == GP_WELCOME)
+				(void)table_end();
+			else if (f.type == GP_START || f.type == GP_RESUME)
+				started(f.k);
+			have -= f.total;
+			memmove(buf, buf + f.total, have);
+		}
+		if (got == -1 ||
+		    (n = read(s, buf + have, sizeof(buf) - have)) <= 0)
+			return;
+		have += n;
+	}
+}
+
+int
+main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (getenv("EVIL") != NULL)
+		how = getenv("EVIL");
+	for (;;) {
+		if (come() == 0 && strcmp(how, "mute") != 0)
+			serve();
+		usleep(20000);
+	}
+}
