@@ -364,7 +364,8 @@ ROOT_TC(stop, "STOP ends all, tells every end, says goodbye")
 	wait_word(r, 1, "ready");
 	wait_word(r, 2, "ready");
 	rig_until(r, &r->jobs[3].ended);
-	rig_stop(r, 500);
+	/* Time enough for the first to hear of it. */
+	rig_stop(r, 3000);
 	rig_sh(r, 4, 0, 0, 0, "touch file");
 	rig_until(r, &r->jobs[4].not_started);
 	ATF_CHECK_EQ(GP_NS_STOPPING, r->jobs[4].ns.cause);

@@ -414,7 +414,8 @@ ROOT_TC(descriptors, "a descriptor that comes with a frame is thrown away")
 	rig_until(r, &r->pongs);
 	close(p[1]);
 	ATF_CHECK_EQ(0, read(p[0], &ch, 1));
-	ATF_CHECK_EQ(before, count_fds(r));
+	/* The spare may have been made meanwhile. */
+	ATF_CHECK(count_fds(r) <= before + WAITING);
 	rig_end(r);
 }
 

@@ -24,7 +24,10 @@ inspect_body()
 	CONTAINER=$(_ours)
 	field '{{.HostConfig.Memory}}' 2147483648
 	field '{{.HostConfig.MemorySwap}}' 2147483648
-	field '{{.HostConfig.NanoCpus}}' 2000000000
+	# No more than there are.
+	n=$(engine_docker info -f '{{.NCPU}}')
+	[ "$n" -lt 2 ] || n=2
+	field '{{.HostConfig.NanoCpus}}' "${n}000000000"
 	field '{{.HostConfig.PidsLimit}}' 512
 	field '{{.HostConfig.NetworkMode}}' none
 	field '{{.HostConfig.Privileged}}' false
