@@ -147,6 +147,7 @@ box_body()
 	# What was seen is kept.
 	sed -n '/^CONTROL/,$p' shown >before
 	ENGINE=$D/nothing
+	daemon_conf
 	daemon_start
 	"$CTL" show "$BOX" | sed -n '/^CONTROL/,$p' >after
 	atf_check -o empty diff before after
