@@ -287,6 +287,7 @@ frontend(int debug, int verbose)
 
 	proc_event_init();
 	proc_signals(frontend_sig_handler);
+	client_init();
 	sandbox_frontend();
 
 	chan_init(&ch_main, PROC_PIPE_FD, "parent", frontend_dispatch_main);

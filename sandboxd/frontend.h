@@ -66,7 +66,6 @@ struct client {
 	int			 fd;
 	struct imsgbuf		 ibuf;
 	struct event		 rev;	/* readable; off while it is stalled */
-	struct event		 hev;	/* its end, while it is stalled */
 	struct event		 wev;	/* writable; on while answers wait */
 	struct event		 flush;	/* made active by an answer */
 	struct event		 tmo;	/* incomplete message */
@@ -106,6 +105,7 @@ void		 frontend_drain_runner(void);
 void		 frontend_stopped(void);	/* the last client has gone */
 
 /* frontend_client.c */
+void		 client_init(void);
 void		 client_new(uint64_t session, uint32_t uid, int fd);
 struct client	*client_find(uint64_t session);
 void		 client_send(struct client *, uint32_t type, uint32_t id,

@@ -5,6 +5,7 @@
  */
 
 #include <sys/types.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -23,6 +24,7 @@
 #include "proc.h"
 #include "rights.h"
 
+#define HUPS_MAX		64	/* told in a turn */
 #define FD_MESSAGE_LEAST	512	/* a socket's memory for one message */
 
 static int	client_cmp(struct client *, struct client *);
@@ -42,6 +44,8 @@ static struct client_tree	 clients = RB_INITIALIZER(&clients);
 static struct uid_tree		 uids = RB_INITIALIZER(&uids);
 static unsigned int		 nclients;
 static int			 stopping;
+static int			 hups = -1;	/* epoll: who has hung up */
+static struct event		 ev_hups;
 
 static int
 client_cmp(struct client *a, struct client *b)
@@ -125,15 +129,12 @@ client_watch(struct client *c)
 	if (client_bounded(c)) {
 		event_del(&c->rev);
 		event_del(&c->tmo);
-		/* Else those who come and go would gather here. */
-		event_add(&c->hev, NULL);
 		if (!c->stalled && c->us->nshort >= UID_INFLIGHT_MAX) {
 			TAILQ_INSERT_TAIL(&c->us->stalled, c, stalled_entry);
 			c->stalled = 1;
 		}
 		return;
 	}
-	event_del(&c->hev);
 	event_add(&c->rev, NULL);
 	partial = c->hello == HELLO_NONE || c->ibuf.rlen > c->ibuf.rpos;
 	/* From the first byte on, however often there is one more. */
@@ -363,13 +364,40 @@ client_on_write(int fd, short event, void *arg)
 		client_resume(c);
 }
 
-/* What it asked before is not read any more: it has no session. */
+/*
+ * Who is read shows that he has hung up when he is; of the others, what they
+ * asked before is not read any more: they have no session, and else would
+ * gather here.  libevent does not tell: to it the end of one who has left
+ * answers unread is an error, and an error that one may read.
+ */
 static void
 client_on_hup(int fd, short event, void *arg)
 {
-	(void)fd;
+	struct epoll_event	 evs[HUPS_MAX];
+	struct client		*c;
+	int			 i, n;
+
 	(void)event;
-	client_close(arg, "hung up");
+	(void)arg;
+	if ((n = epoll_wait(fd, evs, HUPS_MAX, 0)) == -1) {
+		if (errno != EINTR)
+			log_warn("%s: epoll_wait", __func__);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		if ((c = client_find(evs[i].data.u64)) != NULL &&
+		    !event_pending(&c->rev, EV_READ, NULL))
+			client_close(c, "hung up");
+}
+
+/* Before the filter; event_init() has been called. */
+void
+client_init(void)
+{
+	if ((hups = epoll_create1(EPOLL_CLOEXEC)) == -1)
+		fatal("%s: epoll_create1", __func__);
+	event_set(&ev_hups, hups, EV_READ | EV_PERSIST, client_on_hup, NULL);
+	event_add(&ev_hups, NULL);
 }
 
 static void
@@ -398,10 +426,15 @@ client_on_wtmo(int fd, short event, void *arg)
 void
 client_new(uint64_t session, uint32_t uid, int fd)
 {
-	struct client	*c;
-	int		 flags;
+	struct epoll_event	 ev;
+	struct client		*c;
+	int			 flags;
 
-	if ((c = calloc(1, sizeof(*c))) == NULL)
+	memset(&ev, 0, sizeof(ev));
+	ev.events = EPOLLRDHUP;
+	ev.data.u64 = session;
+	if ((c = calloc(1, sizeof(*c))) == NULL ||
+	    epoll_ctl(hups, EPOLL_CTL_ADD, fd, &ev) == -1)
 		goto fail;
 	c->session = session;
 	c->fd = fd;
@@ -411,6 +444,7 @@ client_new(uint64_t session, uint32_t uid, int fd)
 		    (unsigned long long)session);
 	if ((c->us = uid_get(uid)) == NULL) {
 		RB_REMOVE(client_tree, &clients, c);
+		(void)epoll_ctl(hups, EPOLL_CTL_DEL, fd, NULL);
 		goto fail;
 	}
 	c->us->nclients++;
@@ -421,7 +455,6 @@ client_new(uint64_t session, uint32_t uid, int fd)
 	imsgbuf_init(&c->ibuf, fd);
 	imsgbuf_set_maxsize(&c->ibuf, PROTO_MAX_HELLO);
 	event_set(&c->rev, fd, EV_READ | EV_PERSIST, client_on_read, c);
-	event_set(&c->hev, fd, EV_CLOSED | EV_PERSIST, client_on_hup, c);
 	event_set(&c->wev, fd, EV_WRITE, client_on_write, c);
 	event_set(&c->flush, -1, 0, client_on_write, c);
 	evtimer_set(&c->tmo, client_on_tmo, c);
@@ -455,7 +488,6 @@ client_close(struct client *c, const char *why)
 	if (c->stalled)
 		TAILQ_REMOVE(&us->stalled, c, stalled_entry);
 	event_del(&c->rev);
-	event_del(&c->hev);
 	event_del(&c->wev);
 	event_del(&c->flush);
 	event_del(&c->tmo);
@@ -464,6 +496,8 @@ client_close(struct client *c, const char *why)
 	imsgbuf_clear(&c->ibuf);
 	client_out(c);
 	client_asleep(c);
+	/* The parent's copy would keep it in the set. */
+	(void)epoll_ctl(hups, EPOLL_CTL_DEL, c->fd, NULL);
 	/* The parent holds the socket too, and learns of the end by this. */
 	(void)shutdown(c->fd, SHUT_RDWR);
 	rights_close(c->fd);

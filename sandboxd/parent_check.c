@@ -378,7 +378,9 @@ check_descriptor(const struct child *c, int dir, const char *name,
 		return (0);
 	if (strncmp(to, "pipe:[", 6) == 0 && ++n_of->pipes <= NPIPES)
 		return (0);
-	if (strcmp(to, "anon_inode:[eventpoll]") == 0 && ++n_of->epolls == 1)
+	/* The frontend has one more for clients who hang up. */
+	if (strcmp(to, "anon_inode:[eventpoll]") == 0 && ++n_of->epolls <=
+	    (c->role == ROLE_FRONTEND ? 2 : 1))
 		return (0);
 	/* What a newer libcurl has in the place of a pair of sockets. */
 	if (strcmp(to, "anon_inode:[eventfd]") == 0 &&

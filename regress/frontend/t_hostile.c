@@ -327,6 +327,32 @@ ROOT_TEST(gather)
 	finish();
 }
 
+/*
+ * It hangs up while as much as it may have is in flight, and has not read an
+ * answer: to poll(2) that is an error, and no end as the others are.
+ */
+ROOT_TEST(unread)
+{
+	struct pollfd	 pfd;
+	struct cl	 c;
+	uint32_t	 i;
+
+	begin();
+	cl_greet(&fe, &c, 0);
+	for (i = 0; i <= CLIENT_INFLIGHT_MAX; i++)
+		cl_send(&c, PROTO_PING, 2 + i, NULL);
+	for (i = 0; i < CLIENT_INFLIGHT_MAX; i++)
+		fe_expect(&fe.store, PROTO_PING, NULL, NULL);
+	fe_end(&fe, c.session, 2);
+	fe_expect(&fe.store, PROTO_PING, NULL, NULL);
+	pfd.fd = c.fd;
+	pfd.events = POLLIN;
+	ATF_REQUIRE_EQ(1, poll(&pfd, 1, WAIT_MS));
+	cl_close(&c);
+	alive();
+	finish();
+}
+
 static void
 logs_begin(struct cl *c)
 {
@@ -446,5 +472,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, descriptors_not_taken);
 	ATF_TP_ADD_TC(tp, come_and_go);
 	ATF_TP_ADD_TC(tp, gather);
+	ATF_TP_ADD_TC(tp, unread);
 	return (atf_no_error());
 }
