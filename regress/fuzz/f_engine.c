@@ -8,7 +8,7 @@
 #include <fcntl.h>
 
 #include "fuzz.h"
-#include "policy.h"
+#include "fuzz_policy.h"
 
 #include "engine.c"
 
@@ -292,11 +292,6 @@ static void
 init(void)
 {
 	static char	 file[] = "/x";
-	static char	 mnt[] = "/var/lib/sandboxd/mnt";
-	static char	 sock[] = "/var/lib/sandboxd/runner/sock";
-	static char	 guest[] = "/var/lib/sandboxd/guest/942f1d415f791c87"
-	    "df722eff1e1a8ffbe583b44242b67d2604bb61efd4704f79";
-	char		 why[POLICY_WHY_MAX], path[1024];
 
 	lcurl.easy_init = fake_init;
 	lcurl.easy_cleanup = fake_cleanup;
@@ -312,23 +307,7 @@ init(void)
 	engine_path = file;
 	engine_set_version(44);
 	evtimer_set(&engine_timer, engine_timer_event, NULL);
-	/* What the files of the broker's tests were made with. */
-	strlcpy(policy.conf.instance, "0123456789abcdef0123456789abcdef",
-	    sizeof(policy.conf.instance));
-	policy.conf.guest = guest;
-	policy.conf.mnt = mnt;
-	policy.conf.sock = sock;
-	policy.conf.uid_low = 2000000000;
-	policy.conf.uid_high = 2000065535;
-	policy.conf.tmp_size = 64 << 20;
-	strlcpy(policy.runtime, "runc", sizeof(policy.runtime));
-	policy.arch = seccomp_arch("amd64");
-	snprintf(path, sizeof(path), "%s/regress/broker/inspect.json",
-	    getenv("SBX_TOP") == NULL ? "." : getenv("SBX_TOP"));
-	inspect = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
-	need(inspect != NULL);
-	need(policy_derive(&policy, inspect, &known, &box) == 0);
-	need(policy_check(&policy, &box, NULL, inspect, why, sizeof(why)) == 0);
+	inspect = fuzz_policy(&policy, &known, &box);
 }
 
 int

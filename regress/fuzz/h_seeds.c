@@ -207,6 +207,11 @@ message(const struct msg_def *def)
 		add(array.data, array.size);
 		seed("f_chan", def->name, 0);
 	}
+	if (def->type >= MSG_INVENTORY && def->type <= MSG_IMPORT) {
+		step((def->type - MSG_INVENTORY) << 3 | 1, array.data,
+		    array.size);
+		seed("f_ops", def->name, 0);
+	}
 	msgpack_sbuffer_destroy(&map);
 	msgpack_sbuffer_destroy(&array);
 }
@@ -412,6 +417,130 @@ to_runner(void)
 	}
 }
 
+/* A step with a message in it, behind so many bytes of another meaning. */
+static void
+step_msg(uint8_t what, const char *head, size_t nhead, uint32_t type, int map)
+{
+	static uint64_t		 msg[2048];
+	const struct msg_def	*def = msg_def(type);
+	msgpack_sbuffer		 sb;
+	uint8_t			 buf[SEED_MAX];
+
+	fill(msg, def);
+	msgpack_sbuffer_init(&sb);
+	if ((map ? msg_encode_map(&sb, def, msg) :
+	    msg_encode_array(&sb, def, msg)) == -1 ||
+	    nhead + sb.size > sizeof(buf))
+		errx(1, "%s: not encoded", def->name);
+	msg_clear(msg, def);
+	memcpy(buf, head, nhead);
+	memcpy(buf + nhead, sb.data, sb.size);
+	step(what, buf, nhead + sb.size);
+	msgpack_sbuffer_destroy(&sb);
+}
+
+/*
+ * A client that comes, says who it is and asks, for each request; and what
+ * it is told.  The byte of an answer is which of the requests is meant: the
+ * oldest that goes on.  See f_front.c.
+ */
+static void
+clients(void)
+{
+	/* The answers in the order of the target's table. */
+	static const uint32_t	 types[] = { PROTO_HELLO_OK, PROTO_END,
+	    PROTO_ERROR, PROTO_ACCEPTED, PROTO_SANDBOX, PROTO_EXEC_INFO,
+	    PROTO_EVENT, PROTO_PROC, PROTO_STATUS_INFO, PROTO_IMAGE,
+	    PROTO_VERIFY, PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK,
+	    PROTO_STREAM, MSG_STREAM_END };
+	static const unsigned int then[] = { 3, 4, 14, 15, 11, 5, 6, 8, 1 };
+	char			 head[2];
+	uint32_t		 type;
+	unsigned int		 i;
+
+	for (type = PROTO_PING; type < PROTO_HELLO_OK; type++) {
+		if (proto_def(type) == NULL)
+			continue;
+		step(0, "\0", 1);
+		step_msg(2, "\1\1", 2, PROTO_HELLO, 1);
+		step_msg(6, "\0", 1, PROTO_HELLO_OK, 0);
+		step_msg(6 | 1 << 3, "\0", 1, PROTO_END, 0);
+		head[0] = type;
+		head[1] = 2;
+		step_msg(2, head, 2, type, 1);
+		seed("f_front", "asks", type);
+		step(0, "\0", 1);
+		step_msg(2, "\1\1", 2, PROTO_HELLO, 1);
+		step_msg(6, "\0", 1, PROTO_HELLO_OK, 0);
+		step_msg(6 | 1 << 3, "\0", 1, PROTO_END, 0);
+		step_msg(2, head, 2, type, 1);
+		for (i = 0; i < sizeof(then) / sizeof(then[0]); i++)
+			step_msg(6 | then[i] << 3, "\0", 1, types[then[i]],
+			    0);
+		step(3, "", 0);
+		seed("f_front", "told", type);
+	}
+}
+
+/*
+ * Orders to the broker and answers of an Engine: the two bytes of an answer
+ * are which call's and what kind; see f_ops.c.
+ */
+static void
+operations(void)
+{
+	static const char	 event[] = "{\"Action\":\"die\",\"Actor\":{"
+	    "\"ID\":\"b7ab7483e3fc983c7314b6102ec01d35a858552bdfb7482c350b7a"
+	    "d65099f9e6\",\"Attributes\":{\"name\":\"sbx-01234567-2\","
+	    "\"sandboxd.instance\":\"0123456789abcdef0123456789abcdef\"}}}";
+	static const struct {
+		uint8_t		 what;
+		const char	*data;
+		size_t		 len;
+	} life[] = {
+		{ 3 << 3, "", 0 },		/* create */
+		{ 4, "\0\0", 2 },		/* its image */
+		{ 4, "\0\0", 2 },		/* it is made */
+		{ 4, "\0\0{\"State\":{\"Error\":\"no\"}}", 26 },
+		{ 4, "\0\0", 2 },		/* it is started */
+		{ 4, "\0\010", 2 },		/* it runs */
+		{ 2, event, sizeof(event) - 1 },
+		{ 4, "\0\0", 2 },
+		{ 1 << 3, "", 0 },		/* kill */
+		{ 4, "\0\010", 2 },
+		{ 4, "\0\0", 2 },
+		{ 4, "\0\0", 2 },
+		{ 0 << 3, "", 0 },		/* start */
+		{ 4, "\0\0", 2 },
+		{ 3, "", 0 },			/* the Engine goes */
+		{ 4, "\0\7", 2 },
+		{ 3 | 1 << 3, "", 0 },
+		{ 4, "\0\0", 2 },
+		{ 2 << 3 | 128, "", 0 },	/* remove */
+		{ 4, "\0\0", 2 },
+		{ 4, "\0\4", 2 },
+		{ 4, "\0\4", 2 },
+		{ 4, "\0\4", 2 },
+	};
+	static const char	 more[] = "\0\0{\"HostConfig\":{"
+	    "\"Privileged\":true,\"Mounts\":[]}}";
+	unsigned int		 i, j;
+
+	for (i = 0; i < sizeof(life) / sizeof(life[0]); i++) {
+		for (j = 0; j <= i; j++)
+			step(life[j].what, life[j].data, life[j].len);
+		seed("f_ops", "life", i);
+	}
+	/* What must not be started: a new one, and one that was stopped. */
+	for (j = 0; j < 3; j++)
+		step(life[j].what, life[j].data, life[j].len);
+	step(4, more, sizeof(more) - 1);
+	seed("f_ops", "more", 0);
+	step(0 << 3, "", 0);
+	step(4, more, sizeof(more) - 1);
+	seed("f_ops", "more", 1);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -429,5 +558,7 @@ main(int argc, char *argv[])
 	records();
 	to_guest();
 	to_runner();
+	operations();
+	clients();
 	return (0);
 }

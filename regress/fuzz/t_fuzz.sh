@@ -5,8 +5,8 @@
 # seeds/, which are inputs that once broke something or that no mutation of
 # the others comes upon.
 
-TARGETS="f_chan f_client f_conf f_engine f_gproto f_guest f_imsg f_msg f_print
-    f_record f_runner f_spec"
+TARGETS="f_chan f_client f_conf f_engine f_front f_gproto f_guest f_imsg f_msg f_ops
+    f_print f_record f_runner f_spec"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -32,18 +32,29 @@ sources()
 			    sandboxd/rules.c sandboxd/quota.c \
 			    lib/spec_check.c lib/codes.c lib/log.c \
 			    lib/text.c $MSG ;;
-	f_engine)	echo regress/fuzz/fuzz.c sandboxd/engine_api.c \
+	f_engine)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_policy.c \
+			    sandboxd/engine_api.c \
 			    sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c lib/spec_check.c $MSG ;;
+	f_front)	echo regress/fuzz/fuzz.c sandboxd/frontend_req.c \
+			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
+			    lib/msgbuf.c lib/spec_check.c lib/codes.c $MSG ;;
 	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
 			    lib/gproto_msg.c \
 			    sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
+	f_ops)		echo regress/fuzz/fuzz.c regress/fuzz/fuzz_policy.c \
+			    sandboxd/broker_event.c sandboxd/broker_store.c \
+			    sandboxd/engine_api.c sandboxd/engine_json.c \
+			    sandboxd/policy.c sandboxd/policy_build.c \
+			    sandboxd/policy_check.c \
+			    sandboxd/seccomp_profile.c sandboxd/messages.c \
+			    lib/codes.c lib/spec_check.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c lib/spec_check.c \
 			    lib/codes.c lib/text.c $MSG ;;
@@ -61,9 +72,9 @@ sources()
 libs()
 {
 	case $1 in
-	f_chan)		echo -levent_core ;;
+	f_chan|f_front)	echo -levent_core ;;
 	f_conf)		echo -lutil ;;
-	f_engine)	echo -ljansson -levent_core ;;
+	f_engine|f_ops)	echo -ljansson -levent_core ;;
 	f_print)	echo -ljansson ;;
 	f_runner)	echo -levent_core ;;
 	f_record)	echo -lmd -levent_core ;;
