@@ -204,7 +204,10 @@ mkdir -p "$obj"
 				l="$l ../../$built/$o"
 			done
 			echo "$b: $l"
-			echo "	\${CC} \${LDFLAGS} -o \$@ $l \${TEST_LIBS}"
+			# The archives need each other.
+			echo "	\${CC} \${LDFLAGS} -o \$@" \
+			    "-Wl,--start-group $l -Wl,--end-group" \
+			    "\${TEST_LIBS}"
 			echo "-include $b.d"
 		done
 		for f in regress/"$a"/p_*.c; do
