@@ -59,8 +59,8 @@ guest_head()
 guest_body()
 {
 	musl-gcc -static -D_GNU_SOURCE -I "$SBX_TOP/lib" -o guest \
-	    "$SBX_TOP/regress/evil/h_guest.c" "$SBX_TOP/lib/gproto.c" ||
-	    atf_fail "no program"
+	    "$SBX_TOP/regress/evil/h_guest.c" "$SBX_TOP/lib/gproto.c" \
+	    "$SBX_TOP/lib/gproto_msg.c" || atf_fail "no program"
 	install -m 755 guest "$SBX_SCRATCH/guest.$$"
 	new_uid
 	EVIL=$NEW_UID
