@@ -59,7 +59,7 @@ demo:
 	@MAKE="${MAKE}" sh tools/demo.sh
 
 bench: deps
-	@${MAKE} -j2 users all
+	@${MAKE} -j2 users all fault
 	@RUN=regress/bench/bench.sh sh regress/run.sh bench
 
 lint: config

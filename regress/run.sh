@@ -58,8 +58,6 @@ else
 	fault=obj-fault
 	variant=
 	obj=regress/obj
-	# The benchmark has no use for the fault points.
-	[ -z "${RUN:-}" ] || fault=
 fi
 
 die() {
@@ -248,7 +246,7 @@ copy() {
 	done
 }
 copy "$built" "$SBX_BIN"
-[ -z "$fault" ] || copy "$fault" "$SBX_FAULTBIN"
+copy "$fault" "$SBX_FAULTBIN"
 
 atfsh=$(command -v atf-sh)
 cp -R regress/lib "$scratch/tests/lib"

@@ -9,7 +9,7 @@
  *	client.c	requests of the daemon
  *	engine.c	calls of the Engine
  *	exec.c create.c output.c events.c subscribers.c idle.c restart.c start.c
- *			a concern each
+ *	filters.c	a concern each
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -24,6 +24,7 @@
 
 struct bench {
 	const char	*socket;
+	const char	*bare;		/* that of a daemon without filters */
 	const char	*engine;	/* path of its socket */
 	const char	*ctl;		/* paths of the programs */
 	const char	*daemon;
@@ -128,6 +129,9 @@ enum row_id {
 
 	ROW_START,
 	ROW_START_KILLED,
+
+	ROW_FILTERS,
+	ROW_FILTERS_MANY,
 	ROW_MAX
 };
 
@@ -197,5 +201,6 @@ void	 bench_idle(void);
 void	 bench_restart(void);
 void	 restart_many(const struct proto_sandbox *, int);
 void	 bench_start(void);
+void	 bench_filters(void);
 
 #endif

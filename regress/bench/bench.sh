@@ -10,7 +10,7 @@ atf_fail() {
 }
 
 CONCERNS=${CONCERNS:-exec flight create output events subscribers restart \
-	idle start}
+	idle start filters}
 work=$(mktemp -d "$SBX_SCRATCH/b.XXXXXX")
 here=$SBX_SCRATCH/tests/bench
 cd "$work"
@@ -29,9 +29,11 @@ bench() {
 
 first=
 start=
+filters=
 for c in $CONCERNS; do
 	case $c in
 	start) start=start ;;
+	filters) filters=filters ;;
 	*) first="$first $c" ;;
 	esac
 done
@@ -50,4 +52,25 @@ if [ -n "$start" ]; then
 	daemon_conf
 	mkdir -p -m 711 "$STATE"
 	bench start
+fi
+# Builds for tests can be without: two of these, side by side.
+if [ -n "$filters" ]; then
+	BIN=$SBX_FAULTBIN
+	daemon_use bare
+	SANDBOXD_LACK=seccomp
+	export SANDBOXD_LACK
+	daemon_start "sandbox best-effort"
+	unset SANDBOXD_LACK
+	await daemon_engine_is_up
+	"$CTL" status | grep -q "^store .*missing: seccomp" ||
+	    atf_fail "it has filters"
+	bare=$SOCK
+	daemon_use filtered
+	daemon_start
+	await daemon_engine_is_up
+	"$CTL" image base >/dev/null
+	bench bare="$bare" filters
+	daemon_stop
+	daemon_use bare
+	daemon_stop
 fi

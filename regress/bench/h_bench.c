@@ -4,7 +4,7 @@
  *
  * regress-srcs: rows.c samples.c host.c procs.c client.c engine.c
  * regress-srcs: exec.c create.c output.c events.c subscribers.c idle.c
- * regress-srcs: restart.c start.c
+ * regress-srcs: restart.c start.c filters.c
  *
  * usage: h_bench [-q] [-n execs] name=value ... concern ...
  *
@@ -40,6 +40,7 @@ static const struct {
 	const char	**value;
 } words[] = {
 	{ "socket", &bench.socket },
+	{ "bare", &bench.bare },
 	{ "engine", &bench.engine },
 	{ "ctl", &bench.ctl },
 	{ "daemon", &bench.daemon },
@@ -63,6 +64,7 @@ static const struct {
 	{ "subscribers", bench_subscribers, 0 },
 	{ "restart", bench_restart, 0 },
 	{ "idle", bench_idle, 0 },
+	{ "filters", bench_filters, 0 },
 	{ "start", bench_start, 1 },
 };
 

@@ -107,6 +107,9 @@ static const struct {
 	[ROW_START] = { "to the first answer", "ms", 1, ON_VALUE, MOST, 3000 },
 	[ROW_START_KILLED] = { "the same after a kill", "ms", 1, ON_VALUE,
 	    MOST, 3000 },
+
+	[ROW_FILTERS] = { "one command", "us", 0, ON_RATIO, MOST, 1.03 },
+	[ROW_FILTERS_MANY] = { "in flight", "/s", 0, ON_RATIO, LEAST, 0.97 },
 };
 
 static int
@@ -160,7 +163,7 @@ row(enum row_id id, double value, double limit)
 		snprintf(r, sizeof(r), "%.2f", value / limit);
 	}
 	if (rows[id].on == ON_RATIO)
-		snprintf(g, sizeof(g), "ratio %s %.1f",
+		snprintf(g, sizeof(g), "ratio %s %g",
 		    rows[id].sense == MOST ? "<" : ">", rows[id].goal);
 	else if (rows[id].on == ON_VALUE)
 		snprintf(g, sizeof(g), "%s %s", rows[id].sense == MOST ? "<" :

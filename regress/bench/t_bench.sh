@@ -30,6 +30,7 @@ bench_body()
 		killed to the last guest back
 		to the first answer
 		the same after a kill
+		one command
 	EOT
 	# A goal has its word, whichever.
 	atf_check -s exit:1 -o empty sh -c \
