@@ -538,6 +538,79 @@ attack_attach(void)
 	hold();
 }
 
+/* Of the other half of the clients: its end of a pipe, or -1. */
+static int	 second = -1;
+static int	 first = -1;
+
+/* Half of the longest message, by 128 clients of each of two users. */
+static void
+attack_halves(void)
+{
+	static char	 half[PROTO_MAX_PAYLOAD / 2];
+	struct imsg_hdr	 h;
+	struct cl	 c[128];
+	unsigned int	 i;
+	char		 byte = 0;
+
+	memset(&h, 0, sizeof(h));
+	h.type = PROTO_SHOW;
+	h.len = IMSG_HEADER_SIZE + PROTO_MAX_PAYLOAD;
+	h.peerid = 2;
+	for (i = 0; i < 128; i++) {
+		cl_greet(&c[i]);
+		if (send(c[i].fd, &h, sizeof(h), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(h) || send(c[i].fd, half, sizeof(half),
+		    MSG_NOSIGNAL) != (ssize_t)sizeof(half))
+			err(1, "send");
+	}
+	if (second != -1) {
+		if (write(second, &byte, 1) != 1)
+			err(1, "write");
+	} else {
+		if (read(first, &byte, 1) != 1)
+			errx(1, "the other half has ended");
+		met("halves", 2 * i, "refused", 0);
+	}
+	hold();
+}
+
+/* Clients with answers under way, which are stopped. */
+static void
+attack_stopped(void)
+{
+	struct proto_events	 ev;
+	struct cl		 c;
+	char			 all[1] = "";
+	unsigned int		 i, j, stopped = 0;
+	pid_t			 pid;
+	int			 status;
+
+	memset(&ev, 0, sizeof(ev));
+	ev.sandbox = all;
+	ev.follow = 1;
+	for (i = 0; i < 50; i++) {
+		if ((pid = fork()) == -1)
+			err(1, "fork");
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			cl_greet(&c);
+			if (cl_send(&c, PROTO_EVENTS, 2, &ev) == -1)
+				err(1, "send");
+			for (j = 0; j < 4; j++)
+				if (cl_send(&c, PROTO_STATUS, 3 + j, NULL) ==
+				    -1)
+					err(1, "send");
+			raise(SIGSTOP);
+			hold();
+		}
+		if (waitpid(pid, &status, WUNTRACED) == pid &&
+		    WIFSTOPPED(status))
+			stopped++;
+	}
+	met("stopped", stopped, "ended", i - stopped);
+	hold();
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
@@ -547,6 +620,8 @@ static const struct {
 	{ "nonsense", attack_nonsense },
 	{ "many", attack_many },
 	{ "half", attack_half },
+	{ "halves", attack_halves },
+	{ "stopped", attack_stopped },
 	{ "subscriptions", attack_subscriptions },
 	{ "deaf", attack_deaf },
 	{ "flood", attack_flood },
@@ -562,8 +637,27 @@ attack(const char *name, uid_t uid)
 	struct group	*gr;
 	struct rlimit	 rl = { 4096, 4096 };
 	size_t		 i;
+	int		 p[2];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* More than one user may have. */
+	if (strcmp(name, "halves") == 0) {
+		if (pipe(p) == -1)
+			err(1, "pipe");
+		switch (fork()) {
+		case -1:
+			err(1, "fork");
+		case 0:
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			close(says);
+			second = p[1];
+			uid++;
+			break;
+		default:
+			first = p[0];
+			close(p[1]);
+		}
+	}
 	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
 		err(1, "setrlimit");
 	if ((gr = getgrnam("sandbox")) == NULL)

@@ -76,8 +76,8 @@ no_more()	# before after
 atf_test_case clients cleanup
 clients_head()
 {
-	atf_set descr '(b5, b6, b7, b63) the others are served beside' \
-	    'hostile clients, and nothing is left of these'
+	atf_set descr '(aF5, aL5, b5, b6, b7, b63) the others are served' \
+	    'beside hostile clients, and nothing is left of these'
 	atf_set timeout 900
 }
 clients_body()
@@ -92,6 +92,8 @@ clients_body()
 	under_fire nonsense
 	under_fire many "128 served, 872 refused"
 	under_fire half "100 silent, 0 served"
+	under_fire halves "256 halves, 0 refused"
+	under_fire stopped "50 stopped, 0 ended"
 	under_fire subscriptions "2048 subscribed, 7952 refused"
 	under_fire deaf "50 deaf, 0 thrown out"
 	under_fire flood
