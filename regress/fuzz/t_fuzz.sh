@@ -27,6 +27,7 @@ sources()
 			    lib/sandbox_calls.c lib/sandbox_io.c lib/imsg.c \
 			    lib/ibuf.c lib/msgbuf.c lib/codes.c $MSG ;;
 	f_conf)		echo regress/fuzz/fuzz.c sandboxd/conf.c \
+			    sandboxd/conf_ids.c \
 			    sandboxd/conf_lex.c sandboxd/conf_set.c \
 			    sandboxd/conf_who.c sandboxd/printconf.c \
 			    sandboxd/rules.c sandboxd/quota.c \
