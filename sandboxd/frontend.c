@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "frontend.h"
 #include "log.h"
@@ -282,6 +283,8 @@ frontend(int debug, int verbose)
 	(void)debug;
 	log_procinit("frontend");
 	log_setverbose(verbose);
+	setproctitle("frontend");
+
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);
 
