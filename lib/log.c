@@ -14,7 +14,10 @@
 static int		 debug = 1;
 static int		 verbose;
 static const char	*procname = "";
+static void		*reserve;	/* for the last line */
 static void		(*hook)(int, const char *);
+
+#define LOG_RESERVE	(96 * 1024)	/* less than what is mapped by itself */
 
 void
 log_init(int n_debug, int facility)
@@ -31,6 +34,9 @@ void
 log_procinit(const char *name)
 {
 	procname = name;
+	/* Who ends for lack of memory can say so: it takes some. */
+	if (reserve == NULL)
+		reserve = malloc(LOG_RESERVE);
 }
 
 void
@@ -166,6 +172,8 @@ fatal(const char *fmt, ...)
 	int	 saved_errno = errno;
 	va_list	 ap;
 
+	free(reserve);
+	reserve = NULL;
 	va_start(ap, fmt);
 	(void)snprintf(buf, sizeof(buf), "fatal: %s", fmt);
 	vlog(LOG_CRIT, saved_errno, buf, ap);
@@ -179,6 +187,8 @@ fatalx(const char *fmt, ...)
 	char	 buf[4096];
 	va_list	 ap;
 
+	free(reserve);
+	reserve = NULL;
 	va_start(ap, fmt);
 	(void)snprintf(buf, sizeof(buf), "fatal: %s", fmt);
 	vlog(LOG_CRIT, 0, buf, ap);

@@ -44,10 +44,18 @@ pipe_hand_on(struct chan *ch, struct frame *f,
 		data = none;
 		len = sizeof(none);
 	}
-	if (msg_decode_array(&msg, def, data, len) == -1)
+	errno = 0;
+	if (msg_decode_array(&msg, def, data, len) == -1) {
+		if (errno == ENOMEM)
+			fatal("%s from %s", def->name, ch->peer);
 		fatalx("bad %s from %s", def->name, ch->peer);
-	if (table[i].recv(ch, f, &msg) == -1)
+	}
+	errno = 0;
+	if (table[i].recv(ch, f, &msg) == -1) {
+		if (errno == ENOMEM)
+			fatal("%s from %s", def->name, ch->peer);
 		fatalx("bad %s from %s", def->name, ch->peer);
+	}
 	msg_clear(&msg, def);
 }
 

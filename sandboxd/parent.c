@@ -225,6 +225,7 @@ child_start(struct child *c)
 	c->ids.gid = c->gid;
 	c->ids.ppid = (uint32_t)getpid();
 	c->ids.nofile = env.nofile;
+	c->ids.memory = parent_memory(c->role);
 	c->ids.root = c->role == ROLE_FRONTEND ? env.dir.empty :
 	    c->role == ROLE_STORE ? env.dir.db :
 	    c->role == ROLE_RUNNER ? env.dir.runner : -1;

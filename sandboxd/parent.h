@@ -102,6 +102,7 @@ int	 beat_recv(struct child *);	/* -1: not asked for */
 
 /* parent_conf.c */
 void	 parent_send_conf(enum role);
+uint64_t parent_memory(enum role);		/* that a child may have */
 int	 parent_reload(char *text, size_t);
 
 /* parent_doctor.c: what the host looks like now */

@@ -240,7 +240,9 @@ check_limits(const struct child *c)
 		{ "Max open files", c->ids.nofile, 0 },
 #ifdef ASAN
 		{ "Max file size", 0, 1 },
+		{ "Max address space", c->ids.memory, 1 },
 #else
+		{ "Max address space", c->ids.memory, 0 },
 		{ "Max file size", 0, c->role != ROLE_FRONTEND &&
 		    c->role != ROLE_BROKER },
 #endif

@@ -389,6 +389,37 @@ try_memory(void)
 	return (ret);
 }
 
+/* More than it may have, but less than would fit into any. */
+static int
+try_hog(void)
+{
+	static char	*hogged[4096];
+	size_t		 i, n, size = 64 * 1024 * 1024;
+	int		 error = 0;
+
+	for (n = 0; n < sizeof(hogged) / sizeof(hogged[0]); n++)
+		if ((hogged[n] = malloc(size)) == NULL) {
+			error = errno;
+			break;
+		}
+	for (i = 0; i < n; i++)
+		free(hogged[i]);
+	errno = error;
+	return (error == 0 ? 0 : -1);
+}
+
+/* All that there is, for good: what is asked for next is refused. */
+static int
+try_starve(void)
+{
+	size_t	 size;
+
+	for (size = 64 * 1024 * 1024; size > 8; size /= 2)
+		while (malloc(size) != NULL)
+			;
+	return (0);
+}
+
 #define TRY(name)	{ #name, try_##name }
 
 static const struct {
@@ -408,6 +439,7 @@ static const struct {
 	TRY(userfaultfd), TRY(perf), TRY(seccomp), TRY(dumpable), TRY(chmod),
 	TRY(link), TRY(symlink), TRY(mknod), TRY(tiocsti), TRY(setown),
 	TRY(tomorrow), TRY(x32), TRY(getpid), TRY(memory),
+	TRY(hog), TRY(starve),
 };
 
 void
@@ -421,8 +453,8 @@ probe(void)
 		return;
 	all = strcmp(which, "all") == 0;
 	for (i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-		/* Nothing survives numbers of another architecture. */
-		if (all ? tries[i].fn == try_x32 :
+		/* Nothing survives numbers of another architecture, or this. */
+		if (all ? tries[i].fn == try_x32 || tries[i].fn == try_starve :
 		    strcmp(which, tries[i].name) != 0)
 			continue;
 		if (all)

@@ -150,6 +150,11 @@ proc_drop(const struct proc_ids *ids)
 	if (!spoils("Max core file size"))
 		sandbox_rlimit(RLIMIT_CORE, 0);
 	sandbox_rlimit(RLIMIT_NOFILE, ids->nofile);
+#ifndef ASAN
+	/* A sanitizer maps terabytes, of which it touches little. */
+	if (ids->memory != 0)
+		sandbox_rlimit(RLIMIT_AS, ids->memory);
+#endif
 	if (ids->root != -1) {
 		/*
 		 * The directory is searchable by its owner alone, and root

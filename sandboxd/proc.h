@@ -39,6 +39,7 @@ struct proc_ids {
 	uint32_t	 groups[PROC_GROUPS_MAX];
 	uint32_t	 ppid;		/* the parent; another one: it died */
 	uint32_t	 nofile;	/* RLIMIT_NOFILE */
+	uint64_t	 memory;	/* RLIMIT_AS */
 	uint32_t	 page;		/* 1: PROC_PAGE_FD is there */
 	char		 engine[108];	/* the broker: the Engine's socket */
 	int		 root;		/* open directory, -1: keeps "/" */

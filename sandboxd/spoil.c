@@ -62,6 +62,8 @@ spoil_early(struct proc_ids *ids)
 		ret = ids->root = open("/etc", O_RDONLY | O_DIRECTORY);
 	else if (spoils("Max open files"))
 		ids->nofile--;
+	else if (spoils("Max address space"))
+		ids->memory -= 4096;
 	else if (spoils("ns/uts"))
 		ret = unshare(CLONE_NEWUTS);
 	else if (spoils("fd"))

@@ -164,8 +164,41 @@ forbidden_cleanup()
 	daemon_cleanup
 }
 
+# starved role: it has no memory left, and the log says so of it
+starved()
+{
+	SANDBOXD_PROBE=$1:starve
+	export SANDBOXD_PROBE
+	daemon_use main
+	daemon_conf
+	daemon_run
+	unset SANDBOXD_PROBE
+	await 'log_has "running again" || _gone "$(daemon_pid)"'
+	log_has "^$1: fatal: " || atf_fail "$1: the log does not tell its end"
+	_gone "$(daemon_pid)" || daemon_stop
+	log_cut
+}
+
+atf_test_case memory cleanup
+memory_head()
+{
+	atf_set descr "who has no memory left ends, and it is named"
+}
+memory_body()
+{
+	[ "${ASAN:-no}" != yes ] || atf_skip "its memory has no bound"
+	for r in frontend store broker runner; do
+		starved $r
+	done
+}
+memory_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case memory
 	atf_add_test_case frontend
 	atf_add_test_case store
 	atf_add_test_case broker

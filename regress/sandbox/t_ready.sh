@@ -54,6 +54,8 @@ fields_body()
 	if [ "${ASAN:-no}" != yes ]; then
 		SANDBOXD_BREAK="frontend:Max file size"
 		refused "^frontend is not what it should be: Max file size"
+		SANDBOXD_BREAK="store:Max address space"
+		refused "^store is not what it should be: Max address space"
 		SANDBOXD_BREAK="store:SigCgt"
 		refused "^store is not what it should be: SigCgt"
 	fi
