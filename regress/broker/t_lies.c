@@ -283,7 +283,7 @@ ATF_TC(fields);
 ATF_TC_HEAD(fields, tc)
 {
 	atf_tc_set_md_var(tc, "descr",
-	    "one field of the made container is not as asked");
+	    "(aB4) one field of the made container is not as asked");
 }
 ATF_TC_BODY(fields, tc)
 {

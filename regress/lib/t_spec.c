@@ -296,6 +296,124 @@ ATF_TC_BODY(others, tc)
 			check(type, NULL, CODE_OK, "");
 }
 
+/* A request with that field, or what is wrong with it; as a client's. */
+static void
+with_field(uint32_t type, const char *key, const char *value,
+    const char **field, char *text, size_t size)
+{
+	union {
+		uint64_t		 align;
+		struct proto_create	 create;
+		struct proto_exec	 exec;
+		struct proto_ref	 ref;
+	} u;
+	const struct msg_def	*def = proto_def(type);
+	static char		 named[FIELD_MAX + 1];
+	struct spec_error	 e;
+	msgpack_sbuffer		 sb;
+	msgpack_packer		 pk;
+	const char		*must, *why, *f;
+
+	must = type == PROTO_CREATE ? "id" : type == PROTO_EXEC ? "sandbox" :
+	    "id";
+	msgpack_sbuffer_init(&sb);
+	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
+	msgpack_pack_map(&pk, type == PROTO_EXEC ? 3 : 2);
+	msgpack_pack_str_with_body(&pk, must, strlen(must));
+	msgpack_pack_str_with_body(&pk, "web", 3);
+	if (type == PROTO_EXEC) {
+		msgpack_pack_str_with_body(&pk, "argv", 4);
+		msgpack_pack_array(&pk, 1);
+		msgpack_pack_str_with_body(&pk, "id", 2);
+	}
+	msgpack_pack_str_with_body(&pk, key, strlen(key));
+	msgpack_pack_str_with_body(&pk, value, strlen(value));
+	*field = NULL;
+	text[0] = '\0';
+	if (msg_decode_map(&u, def, (const uint8_t *)sb.data, sb.size, &f,
+	    &why) == -1) {
+		*field = f != NULL ? f : "";
+		snprintf(text, size, "%s", why);
+	} else {
+		if (spec_check(type, &u, &e) == -1) {
+			snprintf(named, sizeof(named), "%s", e.field);
+			*field = named;
+			snprintf(text, size, "%s", e.text);
+		}
+		msg_clear(&u, def);
+	}
+	msgpack_sbuffer_destroy(&sb);
+}
+
+/*
+ * Nothing that the Engine would give can be asked for, by its name or by
+ * another; the user alone can, in two spellings, and the policy judges it.
+ */
+ATF_TC(privileged);
+ATF_TC_HEAD(privileged, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(aH6) what is like root is refused "
+	    "in each spelling, with the field named");
+}
+ATF_TC_BODY(privileged, tc)
+{
+	static const char *const	 fields[] = {
+		"privileged", "Privileged", "PRIVILEGED", "privileged ",
+		"--privileged", "cap_add", "cap-add", "CapAdd", "capadd",
+		"caps", "capabilities", "security_opt", "SecurityOpt",
+		"seccomp", "apparmor", "no_new_privileges", "devices",
+		"Devices", "DeviceRequests", "gpus", "binds", "Binds",
+		"mounts", "Mounts", "volumes", "VolumesFrom", "network",
+		"NetworkMode", "net", "ports", "PortBindings", "pid",
+		"PidMode", "ipc", "IpcMode", "uts", "UTSMode", "userns",
+		"UsernsMode", "cgroupns", "CgroupParent", "Cgroup",
+		"Runtime", "runtime", "Sysctls", "sysctl", "GroupAdd",
+		"groups", "gid", "HostConfig", "hostconfig", "MaskedPaths",
+		"ReadonlyPaths", "OomKillDisable", "oom_score_adj",
+		"Annotations", "entrypoint", "Entrypoint", "User", "USER",
+		"user ", "uid", "owner", "Image", "image_id", "container",
+		"Labels", "nonce", "n", "__proto__", "",
+	};
+	static const char *const	 users[] = {
+		"Root", "ROOT", "root ", " root", "root:root", "root:0",
+		"0:0", ":0", "0:", "00", "000", "+0", "-0", "0x0", "0 ",
+		" 0", "0.0", "0e0", "4294967296", "18446744073709551616",
+		"-1", "4294967295", "r\303\266ot", "root\t", "toor",
+	};
+	static const uint32_t		 types[] = {
+		PROTO_CREATE, PROTO_EXEC, PROTO_RESUME
+	};
+	const char			*field;
+	char				 text[TEXT_MAX + 1];
+	size_t				 i, k;
+
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+			with_field(types[k], fields[i], "true", &field, text,
+			    sizeof(text));
+			ATF_CHECK_MSG(field != NULL, "%s", fields[i]);
+			ATF_CHECK_MSG(strncmp(text, "unknown field", 13) == 0,
+			    "%s: %s", fields[i], text);
+			/* What is no word is not repeated. */
+			if (strpbrk(fields[i], " -") == NULL)
+				ATF_CHECK_MSG(strstr(text, fields[i]) != NULL,
+				    "%s: %s", fields[i], text);
+		}
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+			with_field(types[k], "user", users[i], &field, text,
+			    sizeof(text));
+			ATF_REQUIRE_MSG(field != NULL, "\"%s\"", users[i]);
+			ATF_CHECK_STREQ("user", field);
+		}
+	/* Twice, it would be a matter of who reads it. */
+	with_field(PROTO_CREATE, "id", "box", &field, text, sizeof(text));
+	ATF_REQUIRE(field != NULL);
+	ATF_CHECK_STREQ("id", field);
+	with_field(PROTO_CREATE, "user", "1000", &field, text, sizeof(text));
+	ATF_CHECK(field == NULL);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, ids);
@@ -306,5 +424,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, create);
 	ATF_TP_ADD_TC(tp, exec);
 	ATF_TP_ADD_TC(tp, others);
+	ATF_TP_ADD_TC(tp, privileged);
 	return (atf_no_error());
 }
