@@ -277,7 +277,11 @@ take_input_error(struct io *p, struct sandbox_answer *a)
 		return (0);
 	if (p->until == 0 && p->io->again > 0)
 		p->until = now_ms() + p->io->again;
-	return (refused(p, a) == -1 ? -1 : input_end(p));
+	if (refused(p, a) == -1)
+		return (-1);
+	if (input_end(p) == 0)
+		return (0);
+	return (p->sb->err.lost ? 1 : -1);
 }
 
 static int
@@ -439,8 +443,12 @@ turn(struct io *p)
 		    "given up by the caller"));
 	if (pfd[P_IN].revents != 0 && p->pipe != -1 && input_read(p) == -1)
 		return (-1);
-	if (p->pipe != -1 && !lost && input_write(p) == -1)
+	if (p->pipe != -1 && !lost && input_write(p) == -1) {
+		/* What was lost comes back; what is lacking here does not. */
+		if (!p->sb->err.lost)
+			return (-1);
 		lost = 1;
+	}
 	if (lost || (sandbox_fd(p->sb) == -1 && !p->over))
 		return (reconnect(p));
 	return (0);

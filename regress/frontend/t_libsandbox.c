@@ -6,6 +6,7 @@
  */
 
 #include <sys/types.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -488,6 +489,20 @@ send_out(int fd, const char *text)
 	ATF_REQUIRE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 }
 
+/* The same, and the client has read it. */
+static void
+send_taken(int fd, const char *text)
+{
+	int	 i, n = 1;
+
+	send_out(fd, text);
+	for (i = 0; n != 0 && i < WAIT_MS; i++) {
+		ATF_REQUIRE(ioctl(fd, FIONREAD, &n) == 0);
+		usleep(n == 0 ? 0 : 1000);
+	}
+	ATF_REQUIRE_EQ(0, n);
+}
+
 static void
 expect_in(int fd, const char *text)
 {
@@ -657,7 +672,7 @@ LIB_TEST(comes_back)
 	expect_end(s, 10);
 	fe_send(&fe.runner, PROTO_INPUT_ACK, s, req, -1, &ack);
 	out = send_stream(s, req, 1, 0);
-	send_out(out, "ab");
+	send_taken(out, "ab");
 	close(out);
 	close(in);
 	chan_clear(&fe.store);
