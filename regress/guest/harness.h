@@ -8,11 +8,21 @@
 
 #include <sys/types.h>
 
+#include <atf-c.h>
 #include <stdint.h>
 
 #include "gproto.h"
 
 #define JOBS	1200
+
+#define ROOT_TC(name, text)						\
+	ATF_TC(name);							\
+	ATF_TC_HEAD(name, tc)						\
+	{								\
+		atf_tc_set_md_var(tc, "descr", text);			\
+		atf_tc_set_md_var(tc, "require.user", "root");		\
+	}								\
+	ATF_TC_BODY(name, tc)
 
 struct buf {
 	uint8_t		*data;

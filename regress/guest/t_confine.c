@@ -15,15 +15,6 @@
 
 #include "harness.h"
 
-#define ROOT_TC(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
-
 #define GUEST		0
 #define COMMAND		1
 #define PR_MDWE		65

@@ -12,15 +12,6 @@
 
 #include "harness.h"
 
-#define ROOT_TC(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
-
 ROOT_TC(hello, "the guest says who it is before anything else")
 {
 	struct rig	*r = rig_new();

@@ -11,15 +11,6 @@
 
 #include "harness.h"
 
-#define ROOT_TC(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
-
 /* Runs the helper, and waits until it says that it is there. */
 static void
 start_tree(const atf_tc_t *tc, struct rig *r, uint64_t k, const char *kind,

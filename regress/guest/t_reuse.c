@@ -8,15 +8,6 @@
 
 #include "harness.h"
 
-#define ROOT_TC(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
-
 #define EACH	"for p in $(cat /proc/1/task/1/children); do " \
 		"[ $p = $PPID ] || "
 

@@ -11,15 +11,6 @@
 
 #define MIB	(1024 * 1024)
 
-#define ROOT_TC(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
-
 static uint8_t *
 noise(size_t len)
 {
