@@ -42,13 +42,15 @@ rootless_user()
 rootless_engine()
 {
 	ENGINE=$R/sock/docker.sock
+	script=$(command -v dockerd-rootless.sh) ||
+	    script=/usr/share/docker.io/contrib/dockerd-rootless.sh
 	unshare -m sh "$R/space" setpriv --reuid "$RUID" --regid "$RUID" \
 	    --clear-groups env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 	    HOME="$R/home" XDG_RUNTIME_DIR="$R/x" \
 	    DOCKERD_ROOTLESS_ROOTLESSKIT_NET=host \
 	    DOCKERD_ROOTLESS_ROOTLESSKIT_PORT_DRIVER=none \
 	    DOCKERD_ROOTLESS_ROOTLESSKIT_FLAGS="--state-dir=$R/x/kit" \
-	    sh /usr/share/docker.io/contrib/dockerd-rootless.sh --rootless \
+	    sh "$script" --rootless \
 	    --data-root "$R/data" --exec-root "$R/x/exec" -p "$R/x/pid" \
 	    -H "unix://$ENGINE" --bridge=none --iptables=false \
 	    --ip-forward=false --ip-masq=false </dev/null >engine.log 2>&1 &
