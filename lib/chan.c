@@ -371,6 +371,12 @@ chan_flush(struct chan *ch)
 		}
 		chan_sent_bytes(ch, n);
 	}
+	if (ch->paused) {
+		ch->paused = 0;
+		event_add(&ch->ev, NULL);
+		/* Frames that were read before are no event of the socket's. */
+		event_active(&ch->ev, EV_READ, 1);
+	}
 	return (0);
 }
 

@@ -40,6 +40,8 @@ struct chan {
 	uint64_t	 nqueued;	/* frames ever queued */
 	uint64_t	 nsent;		/* frames wholly sent */
 	size_t		 maxqueued;	/* bound; 0: none */
+	size_t		 pause;		/* with more queued nothing is taken */
+	int		 paused;	/* until all of it has left; 0: never */
 	uint8_t		*rbuf;
 	size_t		 rsize, rlen, roff;
 	int		 fds[64];	/* received, not yet given out */

@@ -59,13 +59,29 @@ pipe_hand_on(struct chan *ch, struct frame *f,
 	msg_clear(&msg, def);
 }
 
+/*
+ * Is it to take what was answered first?  Who asks without an end and reads
+ * no answer is asked no more himself, and fills no memory but his own.
+ */
+static int
+pipe_pause(struct chan *ch)
+{
+	if (ch->pause == 0 || ch->queued <= ch->pause)
+		return (0);
+	if (!ch->paused) {
+		ch->paused = 1;
+		event_del(&ch->ev);
+	}
+	return (1);
+}
+
 static int
 pipe_frames(struct chan *ch, const struct pipe_handler *table, size_t n)
 {
 	struct frame	 f;
-	int		 ret;
+	int		 ret = 0;
 
-	while ((ret = chan_get(ch, &f)) == 1) {
+	while (!pipe_pause(ch) && (ret = chan_get(ch, &f)) == 1) {
 		pipe_hand_on(ch, &f, table, n);
 		chan_frame_free(&f);
 	}

@@ -29,6 +29,8 @@
 #include "sandboxd.h"
 #include "spec.h"
 
+#define STORE_AHEAD		(16 * 1024 * 1024) /* answers not yet taken */
+#define STORE_LONG_MAX		8192	/* of a session: far beyond a client's */
 #define STORE_STRANGERS		16384	/* requests of one that has hung up */
 #define STORE_STALE		64	/* and of these without a word */
 #define STORE_PRIO_BATCH		2	/* of libevent's, after the pipes */
@@ -96,6 +98,7 @@ struct session {
 	struct bound			 newbounds[LIMIT_MAX];
 	TAILQ_HEAD(, pending)		 pending;
 	TAILQ_HEAD(, sub)		 subs;
+	u_int				 nlong;	/* of both, and parked */
 };
 RB_HEAD(session_tree, session);
 
@@ -223,6 +226,7 @@ struct sandbox	*request_sandbox(const struct asker *, const char *,
 int		 request_park(int (*)(struct chan *, struct frame *, void *),
 		    const struct frame *, void *);
 void		 request_unpark(void);
+void		 request_long(struct session *);
 void		 request_gone(const struct session *);
 int		 request_space(const struct asker *);
 int		 request_engine(const struct asker *);

@@ -174,6 +174,7 @@ wait_add(const struct asker *a, uint32_t type, struct waiters *list,
 	p->ex = ex;
 	TAILQ_INSERT_TAIL(list, &p->w, entry);
 	TAILQ_INSERT_TAIL(&s->pending, p, of_session);
+	request_long(s);
 	return (p);
 }
 
@@ -195,8 +196,10 @@ wait_del(struct pending *p)
 	struct session	*s;
 
 	TAILQ_REMOVE(p->of, &p->w, entry);
-	if ((s = session_find(p->w.session)) != NULL)
+	if ((s = session_find(p->w.session)) != NULL) {
 		TAILQ_REMOVE(&s->pending, p, of_session);
+		s->nlong--;
+	}
 	free(p);
 }
 

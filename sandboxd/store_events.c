@@ -133,8 +133,10 @@ sub_free(struct sub *s)
 	TAILQ_REMOVE(&subs, s, all);
 	nsubs--;
 	quota_sub(s->a.uid, -1);
-	if ((se = session_find(s->a.session)) != NULL)
+	if ((se = session_find(s->a.session)) != NULL) {
 		TAILQ_REMOVE(&se->subs, s, entry);
+		se->nlong--;
+	}
 	free(s);
 }
 
@@ -451,6 +453,7 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	strlcpy(s->type, m->type, sizeof(s->type));
 	TAILQ_INSERT_TAIL(&subs, s, all);
 	TAILQ_INSERT_TAIL(&se->subs, s, entry);
+	request_long(se);
 	nsubs++;
 	quota_sub(a.uid, 1);
 	sub_pump(s);

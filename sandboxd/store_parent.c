@@ -48,6 +48,7 @@ parent_recv_pipe(struct chan *ch, struct frame *f, void *msg)
 	case ROLE_FRONTEND:
 		chan_init(&st.frontend, fd, "frontend",
 		    store_dispatch_frontend);
+		st.frontend.pause = STORE_AHEAD;
 		return (0);
 	case ROLE_BROKER:
 		chan_init(&st.broker, fd, "broker", store_dispatch_broker);

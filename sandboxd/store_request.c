@@ -44,6 +44,18 @@ request_stranger(const struct frame *f)
 }
 
 /*
+ * One more that waits.  The frontend lets a client have far fewer at a time:
+ * what passes this is not of a client's making.
+ */
+void
+request_long(struct session *s)
+{
+	if (++s->nlong > STORE_LONG_MAX)
+		fatalx("more than %d requests of one session wait: frontend "
+		    "keeps no bound", STORE_LONG_MAX);
+}
+
+/*
  * Who asks.  Returns -1 if the request has been answered: nobody has that
  * session, or the request is not well formed.
  */
@@ -152,10 +164,13 @@ int
 request_park(int (*recv)(struct chan *, struct frame *, void *),
     const struct frame *f, void *msg)
 {
+	struct session	*s;
 	struct parked	*p;
 
 	if (st.engine_known)
 		return (0);
+	if ((s = session_find(f->session)) != NULL)
+		request_long(s);
 	if ((p = calloc(1, sizeof(*p))) == NULL)
 		fatal("%s", __func__);
 	p->recv = recv;
@@ -175,14 +190,17 @@ request_park(int (*recv)(struct chan *, struct frame *, void *),
 void
 request_unpark(void)
 {
+	struct session	*s;
 	struct parked	*p;
 
 	st.engine_known = 1;
 	while ((p = TAILQ_FIRST(&parked)) != NULL) {
 		TAILQ_REMOVE(&parked, p, entry);
 		/* Who has hung up meanwhile does not want it any more. */
-		if (session_find(p->f.session) != NULL)
+		if ((s = session_find(p->f.session)) != NULL) {
+			s->nlong--;
 			p->recv(&st.frontend, &p->f, p->msg);
+		}
 		msg_clear(p->msg, p->def);
 		free(p->msg);
 		free(p);

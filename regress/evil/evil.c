@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ uint64_t		 evil_sent;
 static struct evil_peer	 peers[PEERS_MAX];
 static size_t		 npeers;
 static int		 deaf;
+static volatile sig_atomic_t	 told;
 
 const char *
 evil_arg(const char *key)
@@ -227,6 +229,30 @@ script_name(const char *list, unsigned int n)
 }
 
 static void
+on_hup(int sig)
+{
+	(void)sig;
+	told = 1;
+}
+
+/*
+ * The first set is not to die before it runs, or the daemon would not stay:
+ * whoever started it says when.  A store says so itself.
+ */
+static void
+wait_for_word(void)
+{
+	const char	*role = getenv("SANDBOXD_ROLE");
+
+	if (evil_set_number_now() > 1 || role == NULL ||
+	    strcmp(role, "store") == 0)
+		return;
+	(void)signal(SIGHUP, on_hup);
+	while (!told)
+		turn(50);
+}
+
+static void
 take_over(struct chan *ch)
 {
 	event_del(&ch->ev);
@@ -265,6 +291,7 @@ evil(struct chan *ch, ...)
 	}
 	if (s->play == NULL)
 		fatalx("no script %s", name);
+	wait_for_word();
 	log_info("evil begins: %s", name);
 	s->play();
 	for (i = 0; i < npeers; i++)

@@ -320,6 +320,69 @@ play_guess(void)
 		try_session(store, (uint64_t)arc4random() << 32 | i);
 }
 
+/* As many that wait as it takes. */
+static void
+hoard(uint32_t type)
+{
+	struct evil_peer		*store = evil_peer("store");
+	const struct evil_session	*s;
+	uint32_t			 i;
+
+	s = session_of((uint32_t)evil_number("uid"));
+	evil_set("exec", evil_arg("running"));
+	evil_set_number("follow", 1);
+	for (i = 1; i < 100000 && !store->gone; i++) {
+		evil_plain(store, type, 0, s->number, i);
+		evil_listen(0);
+	}
+}
+
+static void
+play_waits(void)
+{
+	hoard(PROTO_WAIT);
+}
+
+static void
+play_subs(void)
+{
+	hoard(PROTO_EVENTS);
+}
+
+/* Asks, and takes no answer: until it is not listened to, or for ever. */
+static void
+play_deaf(void)
+{
+	struct evil_peer		*store = evil_peer("store");
+	const struct evil_session	*s;
+	msgpack_sbuffer			 sb;
+	unsigned int			 idle = 0;
+	uint32_t			 i;
+	size_t				 was;
+
+	s = session_of((uint32_t)evil_number("uid"));
+	evil_deaf(1);
+	msgpack_sbuffer_init(&sb);
+	(void)evil_message(&sb, proto_def(PROTO_RULES), EVIL_TAKEN, 0, 0);
+	for (i = 1; i < 60000 && idle < 300 && !store->gone; i++) {
+		/* By itself: what is too much is not waited for here. */
+		(void)chan_send(store->ch, PROTO_RULES, 0, s->number, i, -1,
+		    sb.data, sb.size);
+		for (idle = 0; idle < 300 && !store->gone &&
+		    store->ch->queued > 65536; idle++) {
+			was = store->ch->queued;
+			evil_listen(10);
+			if (store->ch->queued != was)
+				idle = 0;
+		}
+	}
+	msgpack_sbuffer_destroy(&sb);
+	log_info("evil: %u asked, %s", i, idle < 300 ? "all taken" :
+	    "no more is taken");
+	evil_sent += i;
+	evil_deaf(0);
+}
+
 static void
 play_nobody(void)
 {
@@ -331,6 +394,9 @@ const struct evil_script	 evil_scripts[] = {
 	{ "frontend", "sessions", play_sessions },
 	{ "frontend", "guess", play_guess },
 	{ "frontend", "nobody", play_nobody },
+	{ "frontend", "waits", play_waits },
+	{ "frontend", "subs", play_subs },
+	{ "frontend", "deaf", play_deaf },
 	{ "frontend", "bad", play_bad },
 	{ "store", "orders", play_orders },
 	{ "store", "bad", play_bad },

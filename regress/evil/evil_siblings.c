@@ -284,8 +284,10 @@ bad_one(size_t nth, int send)
 					    EVIL_REFUSED, f, n);
 					if (is && send && count == nth) {
 						log_info("evil: bad %s to "
-						    "%s, field %zu, form %u",
-						    def->name, p->name, f, n);
+						    "%s, field %zu, form %u, "
+						    "set %u", def->name,
+						    p->name, f, n,
+						    evil_set_number_now());
 						evil_send(p, type, 1, 1, 1,
 						    -1, &sb);
 					}

@@ -88,8 +88,48 @@ sessions_cleanup()
 	evil_cleanup
 }
 
+# kib name: the most memory that the store has had
+store_peak()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' \
+	    "/proc/$(daemon_child store)/status"
+}
+
+atf_test_case bounds cleanup
+bounds_head()
+{
+	atf_set descr 'a frontend that keeps no bound is replaced, and one' \
+	    'that takes no answer is not listened to'
+	atf_set timeout 1200
+}
+bounds_body()
+{
+	evil_world
+	evil_start frontend deaf+waits+subs "running=$EVIL_EXEC"
+	evil_played deaf
+	sed -n 's/^frontend: evil/evil/p' "$LOG"
+	log_has "evil: [0-9]* asked, no more is taken" ||
+	    atf_fail "the store answers one who takes nothing"
+	[ "$(store_peak)" -lt 262144 ] || [ -n "${ASAN_OPTIONS:-}" ] ||
+	    atf_fail "the store has had $(store_peak) KiB"
+	evil_next
+	evil_ended waits "store: fatal: more than [0-9]* requests of one"
+	evil_ended subs "store: fatal: more than [0-9]* requests of one"
+	evil_over
+	canaries_served bounds
+	canaries_check bounds
+	evil_judge
+	canaries_remove
+	daemon_stop
+}
+bounds_cleanup()
+{
+	evil_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case bounds
 	atf_add_test_case fields
 	atf_add_test_case sessions
 }

@@ -135,8 +135,65 @@ runner_cleanup()
 	evil_cleanup
 }
 
+# Each set another of all the forms that a decoder must refuse: the one that
+# gets it says so, and the next set comes.
+bad()	# role [arg]
+{
+	EVIL_SETS=$(figure 3 200)
+	seed=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+	echo "seed of $1: $seed"
+	evil_start "$1" bad "seed=$seed" stride=7919 ${2:+"$2"}
+	await 'log_has "evil: bad .* set $EVIL_SETS$"' 600
+	evil_over
+	grep "^$1: evil: bad " "$LOG" | while read -r _ _ _ what _ to _; do
+		to=${to%,}
+		if [ "$to" = parent ]; then
+			log_has "^$1\[[0-9]*\]: broke the protocol; killed"
+		else
+			log_has "^$to: fatal: bad $what from $1"
+		fi || echo "$to took $what from $1"
+	done >taken
+	[ ! -s taken ] || {
+		cat "$LOG"
+		atf_fail "$(head -n 1 taken)"
+	}
+	[ "$(grep -c "^$1: evil: bad " "$LOG")" -ge "$EVIL_SETS" ] ||
+	    atf_fail "not all were played"
+	daemon_stop
+}
+
+atf_test_case bad cleanup
+bad_head()
+{
+	atf_set descr '(b14) a message that is none is the end of who sent' \
+	    'or got it, by name, and of nothing else'
+	atf_set timeout 1200
+}
+bad_body()
+{
+	evil_world
+	history_start
+	bad frontend
+	bad store open=1
+	bad broker
+	bad runner
+	daemon_start
+	await daemon_engine_is_up
+	canaries_served bad
+	canaries_check bad
+	history_check bad
+	evil_judge
+	canaries_remove
+	daemon_stop
+}
+bad_cleanup()
+{
+	evil_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case bad
 	atf_add_test_case store
 	atf_add_test_case broker
 	atf_add_test_case runner
