@@ -8,7 +8,8 @@
  *					no more than SANDBOXD_FAULT_SETS do
  *	SANDBOXD_EVIL_ARG=key=value,...	what the scripts want to know
  *
- * In the first set it waits for HUP.  One that has played stays, and answers the parent alone.
+ * In the first set it waits for HUP.  One that has played stays, and answers
+ * the parent alone.
  */
 #ifndef EVIL_H
 #define EVIL_H
