@@ -73,6 +73,22 @@ log_clean(char *s)
 	}
 }
 
+/* One write a line, so that lines of processes stay whole. */
+static void
+to_stderr(const char *proc, const char *line)
+{
+	static unsigned long	 lost;	/* lines that nobody took */
+	const char		*colon = *proc == '\0' ? "" : ": ";
+
+	/* The last of them may have been written in part. */
+	if (lost != 0 && dprintf(STDERR_FILENO,
+	    "\n%s%s%lu lines of the log are missing here\n", proc, colon,
+	    lost) > 0)
+		lost = 0;
+	if (dprintf(STDERR_FILENO, "%s%s%s\n", proc, colon, line) < 0)
+		lost++;
+}
+
 void
 log_line(int priority, const char *proc, const char *line)
 {
@@ -82,9 +98,7 @@ log_line(int priority, const char *proc, const char *line)
 		return;
 	log_clean(copy);
 	if (debug)
-		/* One write a line, so that lines of processes stay whole. */
-		dprintf(STDERR_FILENO, "%s%s%s\n", proc,
-		    *proc == '\0' ? "" : ": ", copy);
+		to_stderr(proc, copy);
 	else
 		syslog(priority, "%s%s%s", proc, *proc == '\0' ? "" : ": ",
 		    copy);
