@@ -504,9 +504,10 @@ refused_whole(msgpack_sbuffer *sb, const struct msg_def *def, unsigned int n)
 		msgpack_pack_array(&pk, def->nfields + (n == 0));
 		for (i = 0; i < def->nfields; i++)
 			plain(&pk, &def->fields[i]);
-		if (n == 2 && sb->size > 0)
+		/* Nothing at all is right for what has no fields. */
+		if (n == 2 && def->nfields > 0)
 			sb->size--;
-		else if (n != 2)
+		else
 			msgpack_pack_nil(&pk);
 		return (1);
 	case 3:
