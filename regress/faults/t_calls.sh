@@ -38,28 +38,28 @@ storm()
 }
 
 # storm_flow ctl: a sandbox's life
-storm_flow()
+storm_flow()	# ctl id
 {
-	"$1" create -i box >id 2>err || atf_fail "create: $(cat err)"
-	atf_check_equal box "$(cat id)"
-	timeout 300 "$1" exec box cat <input >output 2>err ||
+	"$1" create -i "$2" >id 2>err || atf_fail "create: $(cat err)"
+	atf_check_equal "$2" "$(cat id)"
+	timeout 300 "$1" exec "$2" cat <input >output 2>err ||
 	    atf_fail "exec: $(cat err)"
 	cmp input output || atf_fail "another output"
 	s=0
-	timeout 300 "$1" exec box sh -c \
+	timeout 300 "$1" exec "$2" sh -c \
 	    'head -c 300000 /dev/zero; echo word >&2; exit 7' >output \
 	    2>err || s=$?
 	atf_check_equal 7 $s
 	atf_check_equal 300000 "$(wc -c <output)"
 	atf_check_equal word "$(cat err)"
-	e=$(timeout 60 "$1" exec -d box sh -c 'echo done; exit 5' 2>err) ||
+	e=$(timeout 60 "$1" exec -d "$2" sh -c 'echo done; exit 5' 2>err) ||
 	    atf_fail "exec -d: $(cat err)"
 	s=0
 	timeout 60 "$1" wait "$e" 2>err || s=$?
 	atf_check_equal 5 $s
 	atf_check_equal done "$("$1" logs "$e")"
-	timeout 60 "$1" events box >events.1 || atf_fail "no events"
-	timeout 60 "$1" delete box >out 2>err || atf_fail "delete: $(cat err)"
+	timeout 60 "$1" events "$2" >events.1 || atf_fail "no events"
+	timeout 60 "$1" delete "$2" >out 2>err || atf_fail "delete: $(cat err)"
 }
 
 atf_test_case storm cleanup
@@ -78,7 +78,7 @@ storm_body()
 		storm all "$every"
 		# The others' connections do not wait for their peer.
 		shim sandboxctl connect error EINTR 1 "$every"
-		storm_flow "$SHIMCTL"
+		storm_flow "$SHIMCTL" "box$every"
 		for r in parent frontend store broker runner sandboxctl; do
 			hit $r recvmsg && hit $r sendmsg ||
 			    atf_fail "nothing was done to $r"
@@ -110,7 +110,7 @@ guest_body()
 		DAEMON_ENV="SANDBOXD_GUEST_FAULT=guest.io:$every"
 		daemon_use "every.$every"
 		world
-		storm_flow "$CTL"
+		storm_flow "$CTL" box
 		nothing_left
 		daemon_stop
 	done
