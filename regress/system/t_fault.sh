@@ -248,6 +248,11 @@ for p in $(points); do
 	store.engine.*|store.outcome.*)
 		passes="$(figure 4 "1 2 3 4 5 6")" ;;
 	store.*) passes="$(figure 2 "1 2")" ;;
+	broker.import.*|broker.inventory.*|broker.remove.*|\
+	parent.remove.*|runner.not_started.*|runner.remove.*) passes=1 ;;
+	broker.create.*|broker.image.*|broker.inspect.*|broker.kill.*|\
+	runner.gone.*)
+		passes="$(figure 1 "1 2")" ;;
 	*) passes="$(figure 1 "1 2 3")" ;;
 	esac
 	for n in $passes; do
