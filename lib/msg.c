@@ -86,8 +86,8 @@ int_set(void *p, size_t size, int64_t v)
 }
 
 /* The largest value, length or count that a field takes. */
-static uint64_t
-field_max(const struct msg_field *f)
+uint64_t
+msg_max(const struct msg_field *f)
 {
 	switch (f->kind) {
 	case M_UINT:
@@ -295,7 +295,7 @@ take_uint(void *p, const struct msg_field *f, const msgpack_object *o,
 		    "too small" : "not a number";
 		return (-1);
 	}
-	if (o->via.u64 > field_max(f)) {
+	if (o->via.u64 > msg_max(f)) {
 		*why = "too large";
 		return (-1);
 	}
@@ -310,7 +310,7 @@ take_int(void *p, const struct msg_field *f, const msgpack_object *o,
 	int64_t	 v;
 
 	if (o->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
-		if (o->via.u64 > field_max(f)) {
+		if (o->via.u64 > msg_max(f)) {
 			*why = "too large";
 			return (-1);
 		}
@@ -337,7 +337,7 @@ take_fixed_str(char *p, const struct msg_field *f, const msgpack_object *o,
 		*why = "not a string";
 		return (-1);
 	}
-	if (o->via.str.size > field_max(f)) {
+	if (o->via.str.size > msg_max(f)) {
 		*why = "too long";
 		return (-1);
 	}
@@ -359,7 +359,7 @@ take_blob(struct blob *b, const struct msg_field *f, const msgpack_object *o,
 		*why = "not bytes";
 		return (-1);
 	}
-	if (o->via.bin.size > field_max(f)) {
+	if (o->via.bin.size > msg_max(f)) {
 		*why = "too long";
 		return (-1);
 	}
@@ -383,7 +383,7 @@ take_array(const struct msg_field *f, const msgpack_object *o,
 		*why = "not an array";
 		return (-1);
 	}
-	if (o->via.array.size > field_max(f)) {
+	if (o->via.array.size > msg_max(f)) {
 		*why = "too many entries";
 		return (-1);
 	}
@@ -473,7 +473,7 @@ take_kvv(struct kvv *s, const struct msg_field *f, const msgpack_object *o,
 		*why = "not a map";
 		return (-1);
 	}
-	if ((n = o->via.map.size) > field_max(f)) {
+	if ((n = o->via.map.size) > msg_max(f)) {
 		*why = "too many entries";
 		return (-1);
 	}
@@ -501,7 +501,7 @@ static int
 take_text(char **p, const struct msg_field *f, const msgpack_object *o,
     const char **why)
 {
-	if (o->type == MSGPACK_OBJECT_STR && o->via.str.size > field_max(f)) {
+	if (o->type == MSGPACK_OBJECT_STR && o->via.str.size > msg_max(f)) {
 		*why = "too long";
 		return (-1);
 	}

@@ -84,6 +84,9 @@ struct msg_def {
 /* A message without fields. */
 #define MSG_DEF_EMPTY(type, name)	{ type, name, 0, NULL, 0 }
 
+/* The largest value, bytes or entries that a field may have. */
+uint64_t msg_max(const struct msg_field *);
+
 /*
  * Walks one msgpack object: 0 if it is whole, is all there is, its depth is
  * at most `depth' and every count fits in the bytes that are there.

@@ -186,9 +186,7 @@ refuse_field(struct client *c, uint32_t id, const struct msg_def *def,
 		code = CODE_LIMIT_EXCEEDED;
 		snprintf(text, sizeof(text),
 		    "invalid %s: %s: the limit is %llu", field, why,
-		    f->kind == M_STR ? (unsigned long long)f->size - 1 :
-		    f->max != 0 ? (unsigned long long)f->max :
-		    f->size < 8 ? (1ULL << (8 * f->size)) - 1 : UINT64_MAX);
+		    (unsigned long long)msg_max(f));
 	} else
 		snprintf(text, sizeof(text), "invalid %s: %s", field, why);
 	client_error(c, id, code, field, text);

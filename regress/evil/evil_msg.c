@@ -115,23 +115,6 @@ plain(msgpack_packer *pk, const struct msg_field *f)
 	}
 }
 
-/* The largest value, length or count of a field, as msg.c has it. */
-static uint64_t
-most(const struct msg_field *f)
-{
-	switch (f->kind) {
-	case M_UINT:
-		return (f->max != 0 ? f->max : f->size == 8 ? UINT64_MAX :
-		    ((uint64_t)1 << (f->size * 8)) - 1);
-	case M_STR:
-		return (f->size - 1);
-	case M_INT:
-		return (f->size == 4 ? INT32_MAX : INT64_MAX);
-	default:
-		return (f->max != 0 ? f->max : UINT32_MAX);
-	}
-}
-
 static int
 taken_uint(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 {
@@ -143,9 +126,9 @@ taken_uint(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 
 	if (n > COUNT(v))
 		return (0);
-	u = n == COUNT(v) ? most(f) - 1 : v[n];
+	u = n == COUNT(v) ? msg_max(f) - 1 : v[n];
 	/* Each number has a form, so that counting is simple. */
-	msgpack_pack_uint64(pk, u > most(f) ? most(f) : u);
+	msgpack_pack_uint64(pk, u > msg_max(f) ? msg_max(f) : u);
 	return (1);
 }
 
@@ -177,8 +160,10 @@ static const char *const	 texts[] = {
 static int
 taken_text(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 {
-	size_t	 len = most(f) > LONG_MAX_BYTES ? LONG_MAX_BYTES : most(f);
+	size_t	 len = msg_max(f);
 
+	if (len > LONG_MAX_BYTES)
+		len = LONG_MAX_BYTES;
 	if (n < COUNT(texts)) {
 		str(pk, strlen(texts[n]) > len ? "a" : texts[n]);
 		return (1);
@@ -200,8 +185,8 @@ taken_strv(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 		msgpack_pack_array(pk, 0);
 		return (1);
 	case 1:
-		msgpack_pack_array(pk, most(f));
-		for (i = 0; i < most(f); i++)
+		msgpack_pack_array(pk, msg_max(f));
+		for (i = 0; i < msg_max(f); i++)
 			str(pk, "a");
 		return (1);
 	case 2:
@@ -236,8 +221,8 @@ taken_kvv(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 		msgpack_pack_map(pk, 0);
 		return (1);
 	case 1:
-		msgpack_pack_map(pk, most(f));
-		for (i = 0; i < most(f); i++) {
+		msgpack_pack_map(pk, msg_max(f));
+		for (i = 0; i < msg_max(f); i++) {
 			snprintf(key, sizeof(key), "K%u", (unsigned int)i);
 			str(pk, key);
 			str(pk, "v");
@@ -261,7 +246,7 @@ taken_kvv(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 static int
 taken_u64v(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 {
-	uint64_t	 i, len = n == 0 ? 0 : n == 1 ? 1 : most(f);
+	uint64_t	 i, len = n == 0 ? 0 : n == 1 ? 1 : msg_max(f);
 
 	if (n > 2)
 		return (0);
@@ -364,7 +349,7 @@ other(msgpack_packer *pk, enum other o)
 static void
 past_vector(msgpack_packer *pk, const struct msg_field *f)
 {
-	uint64_t	 i, n = most(f) + 1;
+	uint64_t	 i, n = msg_max(f) + 1;
 	char		 key[16];
 
 	if (f->kind == M_KVV)
@@ -388,23 +373,23 @@ past(msgpack_packer *pk, const struct msg_field *f)
 {
 	switch (f->kind) {
 	case M_UINT:
-		if (most(f) == UINT64_MAX)
+		if (msg_max(f) == UINT64_MAX)
 			return (0);
-		msgpack_pack_uint64(pk, most(f) + 1);
+		msgpack_pack_uint64(pk, msg_max(f) + 1);
 		return (1);
 	case M_INT:
-		msgpack_pack_uint64(pk, most(f) + 1);
+		msgpack_pack_uint64(pk, msg_max(f) + 1);
 		return (1);
 	case M_STR:
 	case M_TEXT:
-		if (most(f) >= LONG_MAX_BYTES)
+		if (msg_max(f) >= LONG_MAX_BYTES)
 			return (0);
-		run(pk, most(f) + 1, 'a');
+		run(pk, msg_max(f) + 1, 'a');
 		return (1);
 	case M_BLOB:
 		return (0);
 	default:
-		if (most(f) > 65536)
+		if (msg_max(f) > 65536)
 			return (0);
 		past_vector(pk, f);
 		return (1);
