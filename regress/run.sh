@@ -363,6 +363,11 @@ if [ -s "$scratch/sigsys" ]; then
 	cut -c 1-4000 "$scratch/sigsys"
 	set -- "$1" $(($2 + 1)) "$3"
 fi
+# What passed without its subject.
+if [ -s "$scratch/untried" ]; then
+	echo "===> not tried on this system"
+	sort -u "$scratch/untried" | cut -c 1-400
+fi
 status=0
 [ "$2" -eq 0 ] && [ "$3" -eq 0 ] && [ "$1" -gt 0 ] || status=1
 

@@ -48,7 +48,7 @@ opens_body()
 	world "restart 1000 per 1s"
 	daemon_stop
 	watched "$STATE/db" || {
-		echo "not tried: $(cat opens.err)"
+		untried "$(cat opens.err)"
 		return 0
 	}
 	# What is looked for is seen.

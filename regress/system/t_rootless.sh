@@ -119,7 +119,7 @@ rootless_body()
 {
 	setpriv --reuid 65534 --regid 65534 --clear-groups unshare -Ur true \
 	    2>refused || {
-		echo "not tried: $(cat refused)"
+		untried "$(cat refused)"
 		return 0
 	}
 	rootless_user
