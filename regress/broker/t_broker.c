@@ -11,13 +11,6 @@
 
 #include "testbroker.h"
 
-union answer {
-	struct msg_box_started	 started;
-	struct msg_box_state	 state;
-	struct msg_box_done	 done;
-	struct msg_box_failed	 failed;
-};
-
 static void
 begin(struct tb *tb)
 {

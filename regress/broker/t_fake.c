@@ -18,13 +18,6 @@
 #define START		"POST /v1.41/containers/aaaa"
 #define REMOVE		"DELETE /v1.41/containers/"
 
-union answer {
-	struct msg_box_started	 started;
-	struct msg_box_state	 state;
-	struct msg_box_done	 done;
-	struct msg_box_failed	 failed;
-};
-
 static struct tb		 tb;
 static struct fake		 fake;
 static struct msg_box_create	 req;

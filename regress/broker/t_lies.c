@@ -27,13 +27,6 @@
 /* In the order of the rules. */
 enum { SHOW, STARTS, REMOVALS };
 
-union answer {
-	struct msg_box_started	 started;
-	struct msg_box_state	 state;
-	struct msg_box_done	 done;
-	struct msg_box_failed	 failed;
-};
-
 static struct tb		 tb;
 static struct fake		 fake;
 static struct msg_box_create	 req;

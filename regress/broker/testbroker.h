@@ -17,6 +17,14 @@ struct tb {
 	uint64_t	 op;		/* last operation */
 };
 
+/* What the broker answers an operation with. */
+union answer {
+	struct msg_box_started	 started;
+	struct msg_box_state	 state;
+	struct msg_box_done	 done;
+	struct msg_box_failed	 failed;
+};
+
 void	 tb_policy(struct tb *);	/* fills policy, makes dir */
 void	 tb_start(struct tb *, const char *);
 void	 tb_stop(struct tb *);

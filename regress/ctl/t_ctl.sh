@@ -168,20 +168,21 @@ restart_body()
 {
 	world
 	box -i box
-	atf_check -o inline:"box.1\n" "$CTL" exec -d box sh -c \
-	    'while [ ! -f /workspace/go ]; do sleep 0.1; done; exit 9'
+	atf_check "$CTL" exec box mkfifo go
+	atf_check -o inline:"box.2\n" "$CTL" exec -d box sh -c \
+	    'read -r word <go; exit 9'
 	"$CTL" events -f >events &
 	follower=$!
-	"$CTL" wait box.1 &
+	"$CTL" wait box.2 &
 	waiter=$!
-	await 'grep -q box.1 events' 60
+	await 'grep -q box.2 events' 60
 	kill -KILL "$(daemon_child store)"
 	daemon_up
-	atf_check "$CTL" exec box touch /workspace/go
+	atf_check "$CTL" exec box sh -c "echo >go"
 	s=0
 	wait $waiter || s=$?
 	[ $s -eq 9 ] || atf_fail "wait: exit status $s"
-	await 'grep -q "exec.ended.*exec=box.1" events' 60
+	await 'grep -q "exec.ended.*exec=box.2" events' 60
 	kill $follower
 	wait $follower || :
 	# No gap and none twice.

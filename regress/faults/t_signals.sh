@@ -55,6 +55,12 @@ stopped()
 	grep -q '^State:.*T' "/proc/$1/status"
 }
 
+asleep()
+{
+	[ "$(cat "/proc/$1/comm")" = sandboxctl ] &&
+	    grep -q '^State:.*S' "/proc/$1/status"
+}
+
 # What others do without the one that is stopped.
 beside()
 {
@@ -68,7 +74,8 @@ beside()
 		atf_check -o match:"sandbox.ready" timeout 60 "$CTL" \
 		    events "$BOX"
 		;;
-	*)	sleep 1 ;;
+	# It has asked, and waits.
+	*)	await 'asleep "$client"' ;;
 	esac
 }
 

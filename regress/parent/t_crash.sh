@@ -86,13 +86,13 @@ hung_parent_head()
 }
 hung_parent_body()
 {
-	SANDBOXD_BEAT=1000
+	SANDBOXD_BEAT=$(figure 1000 5000)
 	export SANDBOXD_BEAT
 	daemon_start
 	before=$(children)
 	kill -STOP "$(daemon_pid)"
-	# Longer than any child may be silent.
-	sleep 7
+	# Longer than any child may be silent: the time is what this is about.
+	sleep "$(figure 7 60)"
 	kill -CONT "$(daemon_pid)"
 	atf_check -o ignore "$CTL" ping
 	# Two rounds of questions, which is all that the runner hears.

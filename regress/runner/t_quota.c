@@ -84,6 +84,17 @@ ATF_TC_BODY(oldest_first, tc)
 	rig_end(r);
 }
 
+/* The next runner, with the guest of another sandbox. */
+static struct player *
+anew(struct rig *r, struct player *p, uint64_t n)
+{
+	rig_stop(r);
+	player_cut(p);
+	player_free(p);
+	rig_start(r);
+	return (boot(r, n));
+}
+
 /* What a runner before us wrote counts as well. */
 ATF_TC_WITHOUT_HEAD(in_all);
 ATF_TC_BODY(in_all, tc)
@@ -100,11 +111,7 @@ ATF_TC_BODY(in_all, tc)
 	p = boot(r, 1);
 	for (k = 1; k <= 8; k++)
 		e[k] = one(r, p, k, data);
-	rig_stop(r);
-	player_cut(p);
-	player_free(p);
-	rig_start(r);
-	p = boot(r, 2);
+	p = anew(r, p, 2);
 	for (k = 1; k <= 4; k++)
 		(void)one(r, p, k, data);
 	/* The one that holds the most gives, its oldest. */
@@ -136,11 +143,7 @@ ATF_TC_BODY(per_user, tc)
 	for (k = 1; k <= 8; k++)
 		e[k] = one(r, p, k, data);
 	/* What a runner before us wrote counts as well. */
-	rig_stop(r);
-	player_cut(p);
-	player_free(p);
-	rig_start(r);
-	q = boot(r, 2);
+	q = anew(r, p, 2);
 	for (k = 1; k <= 8; k++)
 		o[k] = one(r, q, k, data);
 	for (k = 1; k <= 8; k++)
