@@ -1,5 +1,6 @@
 #!/bin/sh
-# lint.sh: mandoc's lint on every page, cppcheck on the C, sh -n on scripts.
+# lint.sh: mandoc's lint on every page, cppcheck on the C, sh -n on scripts,
+# and no function of theirs twice.
 # Silent and zero if all is clean.
 set -u
 cd "$(dirname "$0")/.."
@@ -15,6 +16,7 @@ for s in tools/*.sh regress/*.sh regress/*/*.sh regress/lib/*.subr \
 	[ -f "$s" ] || continue
 	sh -n "$s" || status=1
 done
+sh tools/twice.sh || status=1
 
 # What is left out, and why:
 #  missingIncludeSystem, unmatchedSuppression	no help about the code

@@ -66,7 +66,7 @@ tree()
 }
 
 # Nothing of the run with this folder is left.
-nothing_left()
+run_is_gone()
 {
 	[ ! -e "$1" ] || atf_fail "left: $1"
 	atf_check -s exit:1 -o empty grep -F "$1" /proc/self/mountinfo
@@ -92,7 +92,7 @@ counts_body()
 	atf_check -o ignore grep this-is-why out
 	atf_check -o ignore grep "it was to be" out
 	atf_check -o ignore grep "no such thing here" out
-	nothing_left "$(sed -n 's/^Results saved to \(.*\)\/results.db$/\1/p' out)"
+	run_is_gone "$(sed -n 's/^Results saved to \(.*\)\/results.db$/\1/p' out)"
 
 	atf_check -s exit:0 -o save:out -e ignore \
 	    sh "$T/regress/run.sh" sample/t_c sample/t_sh:good
@@ -166,7 +166,7 @@ interrupted_body()
 	wait $run || status=$?
 	cat out
 	atf_check_equal "$status" 143
-	nothing_left "$(cat hangs)"
+	run_is_gone "$(cat hangs)"
 }
 
 atf_test_case engine cleanup
@@ -189,7 +189,7 @@ engine_body()
 	atf_check -o inline:"true\n" docker -H "unix://$d/docker.sock" \
 	    info -f '{{.LiveRestoreEnabled}}'
 	atf_check sh "$sh" remove "$d"
-	nothing_left "$d"
+	run_is_gone "$d"
 }
 engine_cleanup()
 {
@@ -246,6 +246,22 @@ makes_body()
 	atf_check diff make.out bmake.out
 }
 
+atf_test_case twice
+twice_head()
+{
+	atf_set descr "no script of ours defines a function twice"
+}
+twice_body()
+{
+	atf_check sh "$SBX_TOP/tools/twice.sh"
+	printf 'a()\n{\n}\nb()\n{\n}\na()\n{\n}\n' >own.sh
+	printf 'daemon_start()\n{\n}\n' >library.sh
+	atf_check -s exit:1 -o match:'own.sh:7: a is in .*own.sh already' \
+	    sh "$SBX_TOP/tools/twice.sh" "$PWD/own.sh"
+	atf_check -s exit:1 -o match:'daemon_start is in .*sandboxd.subr' \
+	    sh "$SBX_TOP/tools/twice.sh" "$PWD/library.sh"
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case counts
@@ -256,4 +272,5 @@ atf_init_test_cases()
 	atf_add_test_case engine
 	atf_add_test_case users
 	atf_add_test_case makes
+	atf_add_test_case twice
 }

@@ -120,8 +120,8 @@ unfiltered_cleanup()
 	daemon_cleanup
 }
 
-# probed role what: it has done that, and its set or the daemon has ended
-probed()
+# attempted role what: it has done that, and its set or the daemon has ended
+attempted()
 {
 	SANDBOXD_PROBE=$1:$2
 	export SANDBOXD_PROBE
@@ -136,7 +136,7 @@ probed()
 # died role call how: it tried that, and the log says what it died of
 died()
 {
-	probed "$1" "$2"
+	attempted "$1" "$2"
 	log_has "^$1\[[0-9]*\] died: killed by SIGSYS (forbidden system call$3" ||
 	    atf_fail "$1, $2: the log does not tell"
 	! log_has "^$1: probe $2:" || atf_fail "$1 outlived $2"
@@ -173,7 +173,7 @@ forbidden_cleanup()
 # starved role: it has no memory left, and the log says so of it
 starved()
 {
-	probed "$1" starve
+	attempted "$1" starve
 	log_has "^$1: fatal: " || atf_fail "$1: the log does not tell its end"
 	_gone "$(daemon_pid)" || daemon_stop
 	log_cut
