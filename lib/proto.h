@@ -44,6 +44,10 @@ enum proto_type {
 	PROTO_LOG_VERIFY,	/* [VERIFY] */
 	PROTO_RULES,		/* [RIGHT ..., LIMIT ...] */
 	PROTO_DOCTOR,		/* [CONTROL ...] */
+	PROTO_PAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_UNPAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_RESTART,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,

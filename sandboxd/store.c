@@ -46,6 +46,13 @@ static const char *const event_names[EV_MAX] = {
 	[EV_SBX_COLLECTED] = "sandbox.collected",
 	[EV_LOG_ANCHOR] = "log.anchor",
 	[EV_AUDIT_REFUSED] = "audit.refused",
+	[EV_SBX_PAUSE] = "sandbox.pause",
+	[EV_SBX_PAUSED] = "sandbox.paused",
+	[EV_SBX_UNPAUSE] = "sandbox.unpause",
+	[EV_SBX_UNPAUSED] = "sandbox.unpaused",
+	[EV_SBX_RESTART] = "sandbox.restart",
+	[EV_SBX_UPDATE] = "sandbox.update",
+	[EV_SBX_UPDATED] = "sandbox.updated",
 };
 
 struct detail_map {
