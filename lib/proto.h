@@ -48,6 +48,7 @@ enum proto_type {
 	PROTO_UNPAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_RESTART,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_EXTEND,		/* [SANDBOX] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,

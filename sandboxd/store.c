@@ -53,6 +53,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_SBX_RESTART] = "sandbox.restart",
 	[EV_SBX_UPDATE] = "sandbox.update",
 	[EV_SBX_UPDATED] = "sandbox.updated",
+	[EV_SBX_EXTEND] = "sandbox.extend",
 };
 
 struct detail_map {

@@ -80,6 +80,7 @@ enum event_type {
 	EV_SBX_RESTART,
 	EV_SBX_UPDATE,
 	EV_SBX_UPDATED,
+	EV_SBX_EXTEND,
 	EV_MAX
 };
 
