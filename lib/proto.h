@@ -49,6 +49,7 @@ enum proto_type {
 	PROTO_RESTART,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_EXTEND,		/* [SANDBOX] */
+	PROTO_RECONCILE,	/* [] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,

@@ -54,6 +54,11 @@ static const char *const event_names[EV_MAX] = {
 	[EV_SBX_UPDATE] = "sandbox.update",
 	[EV_SBX_UPDATED] = "sandbox.updated",
 	[EV_SBX_EXTEND] = "sandbox.extend",
+	[EV_SBX_MISSING] = "sandbox.missing",
+	[EV_SBX_FOUND] = "sandbox.found",
+	[EV_SBX_OUTSIDE] = "sandbox.outside",
+	[EV_STRAY_FOUND] = "stray.found",
+	[EV_STRAY_REMOVED] = "stray.removed",
 };
 
 struct detail_map {
