@@ -50,6 +50,7 @@ enum proto_type {
 	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_EXTEND,		/* [SANDBOX] */
 	PROTO_RECONCILE,	/* [] */
+	PROTO_LOG_DUMP,		/* [DUMP ...] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -70,6 +71,7 @@ enum proto_type {
 	PROTO_RIGHT,
 	PROTO_LIMIT,
 	PROTO_CONTROL,
+	PROTO_DUMP,
 	PROTO_MAX
 };
 

@@ -59,6 +59,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_SBX_OUTSIDE] = "sandbox.outside",
 	[EV_STRAY_FOUND] = "stray.found",
 	[EV_STRAY_REMOVED] = "stray.removed",
+	[EV_LOG_RESTORED] = "log.restored",
 };
 
 struct detail_map {

@@ -86,6 +86,7 @@ enum event_type {
 	EV_SBX_OUTSIDE,
 	EV_STRAY_FOUND,
 	EV_STRAY_REMOVED,
+	EV_LOG_RESTORED,
 	EV_MAX
 };
 
