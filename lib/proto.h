@@ -51,6 +51,7 @@ enum proto_type {
 	PROTO_EXTEND,		/* [SANDBOX] */
 	PROTO_RECONCILE,	/* [] */
 	PROTO_LOG_DUMP,		/* [DUMP ...] */
+	PROTO_WAIT_STATE,	/* [SANDBOX] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -72,6 +73,7 @@ enum proto_type {
 	PROTO_LIMIT,
 	PROTO_CONTROL,
 	PROTO_DUMP,
+	PROTO_HEARTBEAT,	/* of a subscription that has nothing to tell */
 	PROTO_MAX
 };
 
