@@ -625,25 +625,32 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 
 static int
 take_all(void *st, const struct msg_def *def, const msgpack_object *o,
-    const char **why)
+    int older, const char **why)
 {
 	size_t	 i;
 
 	if (o->type != MSGPACK_OBJECT_ARRAY ||
-	    o->via.array.size != def->nfields) {
+	    o->via.array.size > def->nfields ||
+	    (o->via.array.size < def->nfields && !older)) {
 		*why = "wrong count";
 		return (-1);
 	}
-	for (i = 0; i < def->nfields; i++)
+	for (i = 0; i < o->via.array.size; i++)
 		if (take_field(AT(st, &def->fields[i]), &def->fields[i],
 		    &o->via.array.ptr[i], why) == -1)
 			return (-1);
 	return (0);
 }
 
+enum form {
+	FORM_ARRAY,
+	FORM_ROW,		/* the last fields may be missing */
+	FORM_MAP
+};
+
 static int
 msg_decode(void *st, const struct msg_def *def, const uint8_t *data,
-    size_t len, int map, const char **field, const char **why)
+    size_t len, enum form form, const char **field, const char **why)
 {
 	msgpack_unpacked	 up;
 	size_t			 off = 0;
@@ -659,10 +666,11 @@ msg_decode(void *st, const struct msg_def *def, const uint8_t *data,
 	msgpack_unpacked_init(&up);
 	if (msgpack_unpack_next(&up, (const char *)data, len, &off) ==
 	    MSGPACK_UNPACK_SUCCESS && off == len) {
-		if (map)
+		if (form == FORM_MAP)
 			ret = take_map(st, def, &up.data, field, why);
 		else
-			ret = take_all(st, def, &up.data, why);
+			ret = take_all(st, def, &up.data, form == FORM_ROW,
+			    why);
 	}
 	msgpack_unpacked_destroy(&up);
 	if (ret == 0 && texts_fill(st, def) == -1) {
@@ -680,7 +688,16 @@ msg_decode_array(void *st, const struct msg_def *def, const uint8_t *data,
 {
 	const char	*field, *why;
 
-	return (msg_decode(st, def, data, len, 0, &field, &why));
+	return (msg_decode(st, def, data, len, FORM_ARRAY, &field, &why));
+}
+
+int
+msg_decode_row(void *st, const struct msg_def *def, const uint8_t *data,
+    size_t len)
+{
+	const char	*field, *why;
+
+	return (msg_decode(st, def, data, len, FORM_ROW, &field, &why));
 }
 
 int
@@ -690,7 +707,7 @@ msg_decode_map(void *st, const struct msg_def *def, const uint8_t *data,
 	const char	*f, *w;
 	int		 ret;
 
-	ret = msg_decode(st, def, data, len, 1, &f, &w);
+	ret = msg_decode(st, def, data, len, FORM_MAP, &f, &w);
 	if (field != NULL)
 		*field = ret == -1 ? f : NULL;
 	if (why != NULL)

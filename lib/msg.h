@@ -108,6 +108,12 @@ int	msg_encode_map(msgpack_sbuffer *, const struct msg_def *,
  */
 int	msg_decode_array(void *, const struct msg_def *, const uint8_t *,
 	    size_t);
+/*
+ * The same of what an earlier version may have written, when the table was
+ * shorter: what is missing at the end is zero.
+ */
+int	msg_decode_row(void *, const struct msg_def *, const uint8_t *,
+	    size_t);
 int	msg_decode_map(void *, const struct msg_def *, const uint8_t *,
 	    size_t, const char **field, const char **why);
 void	msg_clear(void *, const struct msg_def *);

@@ -560,7 +560,7 @@ get_row(struct model *m, char letter, uint64_t n, uint64_t k,
 	if ((ret = eventdb_get(m->db, EDB_STATE, key, len, &val,
 	    &len)) != EDB_OK)
 		return (ret);
-	if (msg_decode_array(row, def, val, len) == -1) {
+	if (msg_decode_row(row, def, val, len) == -1) {
 		snprintf(m->db->why, sizeof(m->db->why),
 		    "state.db: damaged: %s %llu.%llu", def->name,
 		    (unsigned long long)n, (unsigned long long)k);
@@ -611,7 +611,7 @@ walk_exec(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 
 	if (nkey != 17 || key[0] != 'E' || record_get64(key + 1) != w->n)
 		return (1);
-	if (msg_decode_array(&r, &def_exec, val, nval) == -1) {
+	if (msg_decode_row(&r, &def_exec, val, nval) == -1) {
 		snprintf(w->m->db->why, sizeof(w->m->db->why),
 		    "state.db: damaged: exec's row");
 		w->bad = 1;
@@ -647,7 +647,7 @@ load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 	if (nkey != 9 || key[0] != 'S')
 		return (1);
 	sb = sandbox_new();
-	if (msg_decode_array(&sb->r, &def_sbx, val, nval) == -1 ||
+	if (msg_decode_row(&sb->r, &def_sbx, val, nval) == -1 ||
 	    sb->r.n != record_get64(key + 1)) {
 		snprintf(w->m->db->why, sizeof(w->m->db->why),
 		    "state.db: damaged: sandbox %llu",

@@ -15,6 +15,8 @@
 #include "spec.h"
 #include "store.h"
 
+#define CREATE_FIELDS	12	/* of the first version, in its digest */
+
 struct create {
 	struct asker		 a;
 	struct proto_create	 conf;
@@ -125,21 +127,35 @@ create_complete(struct create *q)
 	return (BATCH_OK);
 }
 
-/* What a request key stands for: the same bytes. */
+/*
+ * What a request key stands for: the same bytes.  Fields that were added to
+ * the table later count only if they are set, so that a request which comes
+ * again after an upgrade is still known.
+ */
 static void
 create_digest(struct create *q)
 {
+	struct msg_def		 def = *proto_def(PROTO_CREATE);
 	struct proto_create	 c = q->conf;
 	msgpack_sbuffer		 sb;
 	uint32_t		 nowait = 0;
+	size_t			 added, nfields = def.nfields;
 	SHA2_CTX		 ctx;
 	uint8_t			 sum[32];
 	size_t			 i;
 
 	c.wait = nowait;
 	msgpack_sbuffer_init(&sb);
-	if (msg_encode_array(&sb, proto_def(PROTO_CREATE), &c) == -1)
+	def.nfields = CREATE_FIELDS;
+	if (msg_encode_array(&sb, &def, &c) == -1)
 		fatal("%s", __func__);
+	added = sb.size;
+	def.fields += CREATE_FIELDS;
+	def.nfields = nfields - CREATE_FIELDS;
+	if (msg_encode_map(&sb, &def, &c) == -1)
+		fatal("%s", __func__);
+	if (sb.size == added + 1)	/* an empty map */
+		sb.size = added;
 	SHA256Init(&ctx);
 	SHA256Update(&ctx, (const uint8_t *)sb.data, sb.size);
 	SHA256Final(sum, &ctx);
