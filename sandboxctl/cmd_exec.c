@@ -148,7 +148,7 @@ exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
 	    strstr(info->cause, gp_cause_text(GP_NS_DIRACCES)) != NULL;
 	if (dir && ctl->dir != NULL)
 		what = ctl->dir;
-	else if (info->argv.n > 0)
+	else if (!dir && info->argv.n > 0)
 		what = info->argv.v[0];
 	snprintf(text, sizeof(text), "%.255s: %s", what, info->cause);
 	ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", text);
