@@ -443,7 +443,7 @@ kv_cmp(const void *a, const void *b)
 
 /* A key that stands twice would leave the choice to who reads. */
 static int
-kvv_doubled(const struct kvv *s)
+kvv_once(const struct kvv *s, const char **why)
 {
 	const char	**keys;
 	size_t		  i;
@@ -451,13 +451,19 @@ kvv_doubled(const struct kvv *s)
 
 	if (s->n < 2)
 		return (0);
-	if ((keys = calloc(s->n, sizeof(*keys))) == NULL)
-		return (1);
+	if ((keys = calloc(s->n, sizeof(*keys))) == NULL) {
+		*why = "out of memory";
+		return (-1);
+	}
 	for (i = 0; i < s->n; i++)
 		keys[i] = s->v[i].k;
 	qsort(keys, s->n, sizeof(*keys), kv_cmp);
-	for (i = 1; i < s->n && !ret; i++)
-		ret = strcmp(keys[i - 1], keys[i]) == 0;
+	for (i = 1; i < s->n; i++)
+		if (strcmp(keys[i - 1], keys[i]) == 0) {
+			*why = "a key stands twice";
+			ret = -1;
+			break;
+		}
 	free(keys);
 	return (ret);
 }
@@ -490,11 +496,7 @@ take_kvv(struct kvv *s, const struct msg_field *f, const msgpack_object *o,
 		    (s->v[i].v = take_str(&e->val, why)) == NULL)
 			return (-1);
 	}
-	if (kvv_doubled(s)) {
-		*why = "a key stands twice";
-		return (-1);
-	}
-	return (0);
+	return (kvv_once(s, why));
 }
 
 static int

@@ -2,6 +2,8 @@
  * A walk over msgpack bytes before anything is unpacked: msgpack-c allocates
  * by the count that the sender declares, so that five bytes can ask for a
  * gigabyte.  After the walk each count is covered by bytes that are there.
+ * Types that no message has pass: who takes a field can name it, and refuses
+ * them as of another type than the field's.
  */
 
 #include "msg.h"
@@ -41,10 +43,17 @@ scan_shape(uint8_t b)
 		s.count = b & 0x1f;
 	else if (b >= 0xc4 && b <= 0xc6)	/* bin */
 		s.lenbytes = (size_t)1 << (b - 0xc4);
+	else if (b >= 0xc7 && b <= 0xc9) {	/* ext, with its type */
+		s.lenbytes = (size_t)1 << (b - 0xc7);
+		s.fixed = 1;
+	} else if (b == 0xca || b == 0xcb)	/* float */
+		s.fixed = (size_t)4 << (b - 0xca);
 	else if (b >= 0xcc && b <= 0xcf)	/* uint */
 		s.fixed = (size_t)1 << (b - 0xcc);
 	else if (b >= 0xd0 && b <= 0xd3)	/* int */
 		s.fixed = (size_t)1 << (b - 0xd0);
+	else if (b >= 0xd4 && b <= 0xd8)	/* fixext, with its type */
+		s.fixed = 1 + ((size_t)1 << (b - 0xd4));
 	else if (b >= 0xd9 && b <= 0xdb)	/* str */
 		s.lenbytes = (size_t)1 << (b - 0xd9);
 	else if (b == 0xdc || b == 0xdd) {
@@ -53,9 +62,9 @@ scan_shape(uint8_t b)
 	} else if (b == 0xde || b == 0xdf) {
 		s.what = MAP;
 		s.lenbytes = b == 0xde ? 2 : 4;
-	} else
-		/* nil, true, false, floats, extensions: in no message. */
+	} else if (b == 0xc1)			/* never used */
 		s.what = BAD;
+	/* What is left are nil, false and true. */
 	return (s);
 }
 

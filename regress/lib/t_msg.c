@@ -196,11 +196,22 @@ ATF_TC_BODY(scan, tc)
 	/* Depth: four are allowed, five are not. */
 	ATF_CHECK_EQ(msg_scan(BYTES("\x91\x91\x91\x91\x01"), 5), 0);
 	ATF_CHECK_EQ(msg_scan(BYTES("\x91\x91\x91\x91\x01"), 4), -1);
-	/* nil, booleans, floats, extensions are in no message. */
-	ATF_CHECK_EQ(msg_scan(BYTES("\xc0"), 4), -1);
-	ATF_CHECK_EQ(msg_scan(BYTES("\xc3"), 4), -1);
-	ATF_CHECK_EQ(msg_scan(BYTES("\xca\0\0\0\0"), 4), -1);
-	ATF_CHECK_EQ(msg_scan(BYTES("\xd4\x01\x01"), 4), -1);
+	/* nil, booleans, floats, extensions: refused by who takes a field. */
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc0"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc3"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xca\0\0\0\0"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xcb\0\0\0\0\0\0\0\0"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xd4\x01\x01"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xd8\x01" "0123456789abcdef"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc7\x02\x01" "ab"), 4), 0);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc9\0\0\0\x01\x01" "a"), 4), 0);
+	/* Of none of them a byte may be missing, and 0xc1 is no type. */
+	ATF_CHECK_EQ(msg_scan(BYTES("\xca\0\0\0"), 4), -1);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xcb\0\0\0\0"), 4), -1);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xd4\x01"), 4), -1);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc7\x02\x01" "a"), 4), -1);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc9\xff\xff\xff\xff\x01"), 4), -1);
+	ATF_CHECK_EQ(msg_scan(BYTES("\xc1"), 4), -1);
 	/* Two objects are one too many. */
 	ATF_CHECK_EQ(msg_scan(BYTES("\x01\x01"), 4), -1);
 }
