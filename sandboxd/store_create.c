@@ -192,6 +192,7 @@ create_name(struct create *q, struct sandbox *sb)
 	return (0);
 }
 
+/* One of the range that no other sandbox has. */
 static int
 create_user(struct create *q, struct sandbox *sb)
 {
@@ -199,12 +200,14 @@ create_user(struct create *q, struct sandbox *sb)
 
 	if (user == 0)
 		return (0);
-	if (user > 0) {
-		if (model_uid_taken(&st.model, user))
-			return (-1);
+	if (user > 0 && model_uid_taken(&st.model, user))
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		    "user %lld: another sandbox has it", (long long)user));
+	if (user > 0)
 		sb->r.uid = user;
-	} else if ((sb->r.uid = uid_take(&st.model)) == 0)
-		return (-1);
+	else if ((sb->r.uid = uid_take(&st.model)) == 0)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		    "no free user for another sandbox"));
 	sb->r.gid = sb->r.uid;
 	return (0);
 }
@@ -237,6 +240,7 @@ body_create(struct batch *b, void *arg)
 	struct create	*q = arg;
 	struct sandbox	*sb;
 	char		 text[TEXT_MAX + 1];
+	int		 ret;
 
 	q->sb = NULL;
 	q->known = 0;
@@ -259,10 +263,9 @@ body_create(struct batch *b, void *arg)
 		    "%s: a sandbox of this name exists, or its history does",
 		    q->conf.id));
 	}
-	if (create_user(q, sb) == -1) {
+	if ((ret = create_user(q, sb)) != 0) {
 		sandbox_free(sb);
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
-		    "no free user for another sandbox"));
+		return (ret);
 	}
 	/* The last: what is refused for another reason takes none of it. */
 	if (quota_rate(&q->a, LIMIT_CREATES, text, sizeof(text)) == -1) {

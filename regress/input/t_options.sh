@@ -284,6 +284,7 @@ exec_body()
 (b25) | run -m 1 true                   | 125 | invalid memory: 1: must be 6291456
 (b19) | run -i .. true                  | 125 | invalid id: "..": must be
 (b20) | run -i box true                 | 125 | box: a sandbox of this name exists
+(b46) | run -u 2000000000 true          | 125 | user 2000000000: another sandbox has it (limit_exceeded)
 (b69) | kill                            | 64 | missing argument
 (b69) | kill ''                         | 64 | empty argument
 (b17) | kill box                        | 64 | invalid exec: "box": must be id.number or uid/id.number
@@ -402,7 +403,8 @@ not_started_body()
 END
 	# A detached one says so when it is waited for.
 	atf_check -o save:exec "$CTL" exec -d -w /nosuch box true
-	atf_check -s exit:126 -e match:"^sandboxctl: true: no such working" \
+	atf_check -s exit:126 \
+	    -e inline:"sandboxctl: $(cat exec): no such working directory (invalid_argument)\n" \
 	    "$CTL" wait "$(cat exec)"
 	atf_check -o inline:"still\n" "$CTL" exec box echo still
 	daemon_stop
