@@ -179,7 +179,7 @@ pack_field(msgpack_packer *pk, const void *p, const struct msg_field *f)
 	return (-1);
 }
 
-/* May the field stay out of a map? */
+/* Has it the value that stands for none? */
 static int
 field_empty(const void *p, const struct msg_field *f)
 {
@@ -208,31 +208,50 @@ field_empty(const void *p, const struct msg_field *f)
 }
 
 int
-msg_encode_array(msgpack_sbuffer *sb, const struct msg_def *def,
-    const void *st)
+msg_encode_row(msgpack_sbuffer *sb, const struct msg_def *def,
+    const void *st, const struct msg_rest *rest)
 {
 	msgpack_packer	 pk;
-	size_t		 i;
+	size_t		 i, n = rest == NULL ? 0 : rest->n;
 
 	msgpack_packer_init(&pk, sb, msgpack_sbuffer_write);
-	if (msgpack_pack_array(&pk, def->nfields) == -1)
+	if (msgpack_pack_array(&pk, def->nfields + n) == -1)
 		return (-1);
 	for (i = 0; i < def->nfields; i++)
 		if (pack_field(&pk, CAT(st, &def->fields[i]),
 		    &def->fields[i]) == -1)
 			return (-1);
+	if (n > 0 && msgpack_sbuffer_write(sb, rest->data,
+	    rest->len) == -1)
+		return (-1);
 	return (0);
+}
+
+int
+msg_encode_array(msgpack_sbuffer *sb, const struct msg_def *def,
+    const void *st)
+{
+	return (msg_encode_row(sb, def, st, NULL));
 }
 
 int
 msg_encode_map(msgpack_sbuffer *sb, const struct msg_def *def,
     const void *st)
 {
+	return (msg_encode_map_first(sb, def, st, def->nfields));
+}
+
+int
+msg_encode_map_first(msgpack_sbuffer *sb, const struct msg_def *def,
+    const void *st, size_t nfields)
+{
 	const struct msg_field	*f;
 	msgpack_packer		 pk;
 	size_t			 i, n = 0;
 
-	for (i = 0; i < def->nfields; i++) {
+	if (nfields > def->nfields)
+		nfields = def->nfields;
+	for (i = 0; i < nfields; i++) {
 		f = &def->fields[i];
 		if (!(f->flags & M_OPT) || !field_empty(CAT(st, f), f))
 			n++;
@@ -240,7 +259,7 @@ msg_encode_map(msgpack_sbuffer *sb, const struct msg_def *def,
 	msgpack_packer_init(&pk, sb, msgpack_sbuffer_write);
 	if (msgpack_pack_map(&pk, n) == -1)
 		return (-1);
-	for (i = 0; i < def->nfields; i++) {
+	for (i = 0; i < nfields; i++) {
 		f = &def->fields[i];
 		if (f->flags & M_OPT && field_empty(CAT(st, f), f))
 			continue;
@@ -577,9 +596,13 @@ unknown_field(const msgpack_object *key)
 	return (text);
 }
 
+/*
+ * With newer, the peer may be of another version: fields that we do not know
+ * are passed over, and those after the first ones may be missing.
+ */
 static int
 take_map(void *st, const struct msg_def *def, const msgpack_object *o,
-    const char **field, const char **why)
+    size_t first, int newer, const char **field, const char **why)
 {
 	const struct msg_field	*f;
 	const msgpack_object	*key;
@@ -600,6 +623,8 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 			    key->via.str.size) == 0)
 				break;
 		}
+		if (j == def->nfields && newer)
+			continue;
 		if (j == def->nfields) {
 			*field = NULL;
 			*why = unknown_field(key);
@@ -615,7 +640,7 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 		    why) == -1)
 			return (-1);
 	}
-	for (j = 0; j < def->nfields; j++)
+	for (j = 0; j < def->nfields && j < first; j++)
 		if (!(seen & (uint64_t)1 << j) &&
 		    !(def->fields[j].flags & M_OPT)) {
 			*field = def->fields[j].name;
@@ -625,34 +650,63 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 	return (0);
 }
 
+/* What stands behind the fields that we know, as it is. */
 static int
-take_all(void *st, const struct msg_def *def, const msgpack_object *o,
-    int older, const char **why)
+take_rest(struct msg_rest *rest, const msgpack_object *o, size_t known)
 {
-	size_t	 i;
+	msgpack_sbuffer	 sb;
+	msgpack_packer	 pk;
+	size_t		 i;
 
-	if (o->type != MSGPACK_OBJECT_ARRAY ||
-	    o->via.array.size > def->nfields ||
-	    (o->via.array.size < def->nfields && !older)) {
-		*why = "wrong count";
-		return (-1);
-	}
-	for (i = 0; i < o->via.array.size; i++)
-		if (take_field(AT(st, &def->fields[i]), &def->fields[i],
-		    &o->via.array.ptr[i], why) == -1)
+	if (o->via.array.size <= known)
+		return (0);
+	msgpack_sbuffer_init(&sb);
+	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
+	for (i = known; i < o->via.array.size; i++)
+		if (msgpack_pack_object(&pk, o->via.array.ptr[i]) == -1) {
+			msgpack_sbuffer_destroy(&sb);
 			return (-1);
+		}
+	rest->n = o->via.array.size - known;
+	rest->len = sb.size;
+	rest->data = msgpack_sbuffer_release(&sb);
 	return (0);
 }
 
-enum form {
-	FORM_ARRAY,
-	FORM_ROW,		/* the last fields may be missing */
-	FORM_MAP
+static int
+take_all(void *st, const struct msg_def *def, const msgpack_object *o,
+    size_t first, struct msg_rest *rest, const char **why)
+{
+	size_t	 i, n;
+
+	if (o->type != MSGPACK_OBJECT_ARRAY ||
+	    (n = o->via.array.size) < first ||
+	    (n > def->nfields && rest == NULL)) {
+		*why = "wrong count";
+		return (-1);
+	}
+	for (i = 0; i < def->nfields && i < n; i++)
+		if (take_field(AT(st, &def->fields[i]), &def->fields[i],
+		    &o->via.array.ptr[i], why) == -1)
+			return (-1);
+	if (rest != NULL && take_rest(rest, o, def->nfields) == -1) {
+		*why = "out of memory";
+		return (-1);
+	}
+	return (0);
+}
+
+/* How a decoding is meant. */
+struct how {
+	int		 map;
+	size_t		 first;		/* fields that must be there */
+	int		 newer;		/* a map may have others */
+	struct msg_rest	*rest;		/* an array may be longer */
 };
 
 static int
 msg_decode(void *st, const struct msg_def *def, const uint8_t *data,
-    size_t len, enum form form, const char **field, const char **why)
+    size_t len, const struct how *how, const char **field, const char **why)
 {
 	msgpack_unpacked	 up;
 	size_t			 off = 0;
@@ -662,25 +716,31 @@ msg_decode(void *st, const struct msg_def *def, const uint8_t *data,
 	*why = "malformed";
 	if (def->size > 0)
 		memset(st, 0, def->size);
+	if (how->rest != NULL)
+		memset(how->rest, 0, sizeof(*how->rest));
 	if (def->nfields > MSG_FIELDS_MAX ||
 	    msg_scan(data, len, MSG_DEPTH) == -1)
 		return (-1);
 	msgpack_unpacked_init(&up);
 	if (msgpack_unpack_next(&up, (const char *)data, len, &off) ==
 	    MSGPACK_UNPACK_SUCCESS && off == len) {
-		if (form == FORM_MAP)
-			ret = take_map(st, def, &up.data, field, why);
+		if (how->map)
+			ret = take_map(st, def, &up.data, how->first,
+			    how->newer, field, why);
 		else
-			ret = take_all(st, def, &up.data, form == FORM_ROW,
-			    why);
+			ret = take_all(st, def, &up.data, how->first,
+			    how->rest, why);
 	}
 	msgpack_unpacked_destroy(&up);
 	if (ret == 0 && texts_fill(st, def) == -1) {
 		*why = "out of memory";
 		ret = -1;
 	}
-	if (ret == -1)
+	if (ret == -1) {
 		msg_clear(st, def);
+		if (how->rest != NULL)
+			msg_rest_clear(how->rest);
+	}
 	return (ret);
 }
 
@@ -688,33 +748,60 @@ int
 msg_decode_array(void *st, const struct msg_def *def, const uint8_t *data,
     size_t len)
 {
+	struct how	 how = { 0, def->nfields, 0, NULL };
 	const char	*field, *why;
 
-	return (msg_decode(st, def, data, len, FORM_ARRAY, &field, &why));
+	return (msg_decode(st, def, data, len, &how, &field, &why));
 }
 
 int
-msg_decode_row(void *st, const struct msg_def *def, const uint8_t *data,
-    size_t len)
+msg_decode_row(void *st, const struct msg_def *def, size_t first,
+    const uint8_t *data, size_t len, struct msg_rest *rest)
 {
+	struct how	 how = { 0, first, 0, rest };
 	const char	*field, *why;
 
-	return (msg_decode(st, def, data, len, FORM_ROW, &field, &why));
+	return (msg_decode(st, def, data, len, &how, &field, &why));
+}
+
+static int
+msg_decode_named(void *st, const struct msg_def *def, const uint8_t *data,
+    size_t len, const struct how *how, const char **field, const char **why)
+{
+	const char	*f, *w;
+	int		 ret;
+
+	ret = msg_decode(st, def, data, len, how, &f, &w);
+	if (field != NULL)
+		*field = ret == -1 ? f : NULL;
+	if (why != NULL)
+		*why = ret == -1 ? w : NULL;
+	return (ret);
 }
 
 int
 msg_decode_map(void *st, const struct msg_def *def, const uint8_t *data,
     size_t len, const char **field, const char **why)
 {
-	const char	*f, *w;
-	int		 ret;
+	struct how	 how = { 1, def->nfields, 0, NULL };
 
-	ret = msg_decode(st, def, data, len, FORM_MAP, &f, &w);
-	if (field != NULL)
-		*field = ret == -1 ? f : NULL;
-	if (why != NULL)
-		*why = ret == -1 ? w : NULL;
-	return (ret);
+	return (msg_decode_named(st, def, data, len, &how, field, why));
+}
+
+int
+msg_decode_map_newer(void *st, const struct msg_def *def, size_t first,
+    const uint8_t *data, size_t len, const char **field, const char **why)
+{
+	struct how	 how = { 1, first, 1, NULL };
+
+	return (msg_decode_named(st, def, data, len, &how, field, why));
+}
+
+void
+msg_rest_clear(struct msg_rest *rest)
+{
+	free(rest->data);
+	memset(rest, 0, sizeof(*rest));
 }
 
 void

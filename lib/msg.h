@@ -6,6 +6,12 @@
  * walks the bytes before it unpacks anything, since msgpack-c allocates by
  * the count that a peer declares, and refuses wrong counts, types, unknown
  * and double keys, NULs in strings, and bytes left over.
+ *
+ * A table that is also the form of a row of the database, or of a message of
+ * the client protocol, grows at its end alone.  No field of it is ever taken
+ * out, moved, narrowed or given another meaning, and 0 or the empty value of
+ * a new one means what was so before it was there: then rows and messages of
+ * each version are read by each other.
  */
 #ifndef MSG_H
 #define MSG_H
@@ -55,6 +61,13 @@ enum msg_kind {
 	M_U64V		/* struct u64v */
 };
 
+/* What a row of a newer program has behind the fields that we know. */
+struct msg_rest {
+	char		*data;		/* n values, one behind the other */
+	size_t		 len;
+	size_t		 n;
+};
+
 /* A field that may be missing in a map, and is left out when it is zero. */
 #define M_OPT	0x1
 
@@ -98,6 +111,9 @@ int	msg_encode_array(msgpack_sbuffer *, const struct msg_def *,
 	    const void *);
 int	msg_encode_map(msgpack_sbuffer *, const struct msg_def *,
 	    const void *);
+/* Only the first so many fields: who reads it does not know the others. */
+int	msg_encode_map_first(msgpack_sbuffer *, const struct msg_def *,
+	    const void *, size_t);
 
 /*
  * Decode into a structure of def->size bytes, which is zeroed first.  On
@@ -108,15 +124,23 @@ int	msg_encode_map(msgpack_sbuffer *, const struct msg_def *,
  */
 int	msg_decode_array(void *, const struct msg_def *, const uint8_t *,
 	    size_t);
-/*
- * The same of what an earlier version may have written, when the table was
- * shorter: what is missing at the end is zero.
- */
-int	msg_decode_row(void *, const struct msg_def *, const uint8_t *,
-	    size_t);
 int	msg_decode_map(void *, const struct msg_def *, const uint8_t *,
 	    size_t, const char **field, const char **why);
 void	msg_clear(void *, const struct msg_def *);
+
+/*
+ * Rows, which programs of other versions have written: the first so many
+ * fields must be there, those behind are zero where they are missing, and
+ * what follows those that we know is kept in rest, to be written back.
+ */
+int	msg_encode_row(msgpack_sbuffer *, const struct msg_def *,
+	    const void *, const struct msg_rest *);
+int	msg_decode_row(void *, const struct msg_def *, size_t first,
+	    const uint8_t *, size_t, struct msg_rest *);
+void	msg_rest_clear(struct msg_rest *);
+/* The same of a map, of which what we do not know is passed over. */
+int	msg_decode_map_newer(void *, const struct msg_def *, size_t first,
+	    const uint8_t *, size_t, const char **field, const char **why);
 /* A deep copy; the source stays its owner's.  -1 with errno ENOMEM. */
 int	msg_copy(void *, const void *, const struct msg_def *);
 

@@ -32,9 +32,10 @@
 #include "fault.h"
 #include "log.h"
 #include "record.h"
+#include "version.h"
 
 #define MARK_FILE	"watermark"
-#define MARK_MAGIC	"SBXW\0\0\0\1"
+#define MARK_MAGIC	"SBXW"		/* and the version, 4 bytes */
 #define MARK_LEN	64
 #define BALLAST_FILE	"ballast"
 #define BALLAST_LEN	(16 * 1024 * 1024)
@@ -137,6 +138,7 @@ mark_read(struct eventdb *e, struct mark *m)
 {
 	uint8_t		 buf[MARK_LEN + 1], sum[32];
 	SHA2_CTX	 ctx;
+	uint32_t	 version;
 	ssize_t		 n;
 
 	if ((n = pread(e->wmfd, buf, sizeof(buf), 0)) == -1)
@@ -147,8 +149,14 @@ mark_read(struct eventdb *e, struct mark *m)
 	SHA256Init(&ctx);
 	SHA256Update(&ctx, buf, 56);
 	SHA256Final(sum, &ctx);
-	if (memcmp(buf, MARK_MAGIC, 8) != 0 || memcmp(buf + 56, sum, 8) != 0)
+	version = (uint32_t)record_get64(buf);
+	if (memcmp(buf, MARK_MAGIC, 4) != 0 || version == 0 ||
+	    memcmp(buf + 56, sum, 8) != 0)
 		return (eventdb_fail(e, 0, MARK_FILE ": damaged"));
+	if (version > EVENTDB_VERSION)
+		return (eventdb_fail(e, 0, "written by a newer sandboxd: it "
+		    "has version %u, and sandboxd " SANDBOXD_VERSION " reads "
+		    "up to %d", version, EVENTDB_VERSION));
 	m->count = record_get64(buf + 8);
 	memcpy(m->hash, buf + 16, EDB_HASH_LEN);
 	m->file = record_get64(buf + 48) >> 32;
@@ -164,7 +172,8 @@ mark_write(struct eventdb *e, const struct mark *m)
 	ssize_t		 n;
 	size_t		 off;
 
-	memcpy(buf, MARK_MAGIC, 8);
+	record_put64(buf, EVENTDB_VERSION);
+	memcpy(buf, MARK_MAGIC, 4);
 	record_put64(buf + 8, m->count);
 	memcpy(buf + 16, m->hash, EDB_HASH_LEN);
 	record_put64(buf + 48, (uint64_t)m->file << 32 | m->offset);
@@ -344,6 +353,9 @@ eventdb_survey(struct eventdb *e, int *fresh)
 	e->wmfd = openat(e->dirfd, MARK_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (e->wmfd == -1 && errno != ENOENT)
 		return (eventdb_fail(e, errno, MARK_FILE));
+	/* First of all: what a newer program has written stays as it is. */
+	if (e->wmfd != -1 && mark_read(e, &m) == -1)
+		return (-1);
 	if (logs > 0 && eventdb_walk_log(e, &end) == -1)
 		return (-1);
 	if (e->wmfd == -1) {
@@ -352,8 +364,6 @@ eventdb_survey(struct eventdb *e, int *fresh)
 		*fresh = 1;
 		return (0);
 	}
-	if (mark_read(e, &m) == -1)
-		return (-1);
 	if (logs == 0)
 		return (eventdb_fail(e, 0, "log: missing"));
 	for (i = 0; m.count > 0 && i < EDB_NTABLES; i++)

@@ -23,6 +23,12 @@ enum eventdb_table {
 
 #define EDB_HASH_LEN	32
 
+/*
+ * Of what lies in the database; it is in the watermark, which is read before
+ * anything is written.  One of a higher number is refused and left alone.
+ */
+#define EVENTDB_VERSION	1
+
 struct eventdb {
 	char		 home[256];
 	DB_ENV		*env;

@@ -21,13 +21,20 @@
 #include "model.h"
 #include "store.h"
 
+/* Fields of the first version; what is behind them may be missing. */
+#define SBX_FIRST	22
+#define EXEC_FIRST	19
+#define FACTS_FIRST	14
+#define CREATE_FIRST	12
+#define START_FIRST	10
+
 static const struct msg_field f_sbx_row[] = {
 	MSG_F(sbx_row, n, M_UINT, 0, 0),
 	MSG_F(sbx_row, owner, M_UINT, 0, 0),
 	MSG_F(sbx_row, id, M_STR, 0, 0),
 	MSG_F(sbx_row, key, M_STR, 0, 0),
 	MSG_F(sbx_row, digest, M_STR, 0, 0),
-	MSG_F(sbx_row, state, M_UINT, SBX_NSTATES - 1, 0),
+	MSG_F(sbx_row, state, M_UINT, 0, 0),
 	MSG_F(sbx_row, cause, M_STR, 0, 0),
 	MSG_F(sbx_row, op, M_UINT, 0, 0),
 	MSG_F(sbx_row, nonce, M_STR, 0, 0),
@@ -49,7 +56,7 @@ static const struct msg_field f_sbx_row[] = {
 static const struct msg_field f_exec_row[] = {
 	MSG_F(exec_row, n, M_UINT, 0, 0),
 	MSG_F(exec_row, k, M_UINT, 0, 0),
-	MSG_F(exec_row, state, M_UINT, EXEC_NSTATES - 1, 0),
+	MSG_F(exec_row, state, M_UINT, 0, 0),
 	MSG_F(exec_row, flags, M_UINT, 0, 0),
 	MSG_F(exec_row, grace, M_UINT, 0, 0),
 	MSG_F(exec_row, code, M_INT, 0, 0),
@@ -159,12 +166,14 @@ model_drop_conf(struct sandbox *sb)
 	msg_clear(sb->conf, proto_def(PROTO_CREATE));
 	free(sb->conf);
 	sb->conf = NULL;
+	msg_rest_clear(&sb->conf_rest);
 }
 
 void
 sandbox_free(struct sandbox *sb)
 {
 	model_drop_conf(sb);
+	msg_rest_clear(&sb->rest);
 	free(sb);
 }
 
@@ -203,6 +212,7 @@ model_exec_free(struct exec *ex)
 		free(ex->start);
 	}
 	exec_row_clear(&ex->r);
+	msg_rest_clear(&ex->rest);
 	free(ex);
 }
 
@@ -359,7 +369,7 @@ model_keep(struct batch *b, struct sandbox *sb)
 
 static int
 put_row(struct batch *b, char letter, uint64_t n, uint64_t k,
-    const struct msg_def *def, const void *row)
+    const struct msg_def *def, const void *row, const struct msg_rest *rest)
 {
 	msgpack_sbuffer	 sb;
 	uint8_t		 key[17];
@@ -367,7 +377,7 @@ put_row(struct batch *b, char letter, uint64_t n, uint64_t k,
 	int		 ret;
 
 	msgpack_sbuffer_init(&sb);
-	if (msg_encode_array(&sb, def, row) == -1)
+	if (msg_encode_row(&sb, def, row, rest) == -1)
 		fatal("%s: %s", __func__, def->name);
 	len = key_make(key, letter, n, k);
 	ret = eventdb_put(b->db, EDB_STATE, key, len, sb.data, sb.size);
@@ -379,19 +389,20 @@ int
 model_put_conf(struct batch *b, struct sandbox *sb)
 {
 	return (put_row(b, 'C', sb->r.n, 0, proto_def(PROTO_CREATE),
-	    sb->conf));
+	    sb->conf, &sb->conf_rest));
 }
 
 int
 model_put(struct batch *b, struct sandbox *sb)
 {
-	return (put_row(b, 'S', sb->r.n, 0, &def_sbx, &sb->r));
+	return (put_row(b, 'S', sb->r.n, 0, &def_sbx, &sb->r, &sb->rest));
 }
 
 int
 model_put_facts(struct batch *b, struct sandbox *sb)
 {
-	return (put_row(b, 'F', sb->r.n, 0, &def_facts, &sb->op.box.facts));
+	return (put_row(b, 'F', sb->r.n, 0, &def_facts, &sb->op.box.facts,
+	    NULL));
 }
 
 int
@@ -420,9 +431,10 @@ model_put_last(struct batch *b, struct model *m)
 }
 
 int
-model_put_exec(struct batch *b, const struct exec_row *r)
+model_put_exec(struct batch *b, const struct exec *ex)
 {
-	return (put_row(b, 'E', r->n, r->k, &def_exec, r));
+	return (put_row(b, 'E', ex->r.n, ex->r.k, &def_exec, &ex->r,
+	    &ex->rest));
 }
 
 /* A new exec: the request, and the mark that it has not ended. */
@@ -436,7 +448,7 @@ model_put_start(struct batch *b, struct exec *ex)
 	if (eventdb_put(b->db, EDB_STATE, key, len, "", 1) != 0)
 		return (BATCH_FAIL);
 	return (put_row(b, 'P', ex->r.n, ex->r.k, msg_def(MSG_START),
-	    ex->start));
+	    ex->start, NULL));
 }
 
 static int
@@ -466,7 +478,7 @@ model_end_exec(struct batch *b, struct model *m, struct exec *ex)
 	if (del_row(b, 'L', ex) == BATCH_FAIL ||
 	    del_row(b, 'P', ex) == BATCH_FAIL)
 		return (BATCH_FAIL);
-	return (model_put_exec(b, &ex->r));
+	return (model_put_exec(b, ex));
 }
 
 struct doomed {
@@ -547,10 +559,21 @@ model_remove(struct model *m, struct sandbox *sb)
 		RB_REMOVE(sbx_by_key, &m->by_key, sb);
 }
 
+/* A state that we do not know: guessing what it means would lose it. */
+static void
+model_newer(struct model *m, const char *what, uint64_t n, uint64_t k,
+    uint32_t state)
+{
+	snprintf(m->db->why, sizeof(m->db->why), "state.db: %s %llu.%llu is "
+	    "in state %u, which this version does not know", what,
+	    (unsigned long long)n, (unsigned long long)k, state);
+}
+
 static int
 get_row(struct model *m, char letter, uint64_t n, uint64_t k,
-    const struct msg_def *def, void *row)
+    const struct msg_def *def, size_t first, void *row, struct msg_rest *rest)
 {
+	struct msg_rest	 unused;
 	const uint8_t	*val;
 	uint8_t		 key[17];
 	size_t		 len;
@@ -560,37 +583,58 @@ get_row(struct model *m, char letter, uint64_t n, uint64_t k,
 	if ((ret = eventdb_get(m->db, EDB_STATE, key, len, &val,
 	    &len)) != EDB_OK)
 		return (ret);
-	if (msg_decode_row(row, def, val, len) == -1) {
+	if (msg_decode_row(row, def, first, val, len,
+	    rest == NULL ? &unused : rest) == -1) {
 		snprintf(m->db->why, sizeof(m->db->why),
 		    "state.db: damaged: %s %llu.%llu", def->name,
 		    (unsigned long long)n, (unsigned long long)k);
 		return (-1);
 	}
+	if (rest == NULL)
+		msg_rest_clear(&unused);
 	return (0);
 }
 
 int
 model_get_conf(struct model *m, uint64_t n, struct proto_create *c)
 {
-	return (get_row(m, 'C', n, 0, proto_def(PROTO_CREATE), c));
+	return (get_row(m, 'C', n, 0, proto_def(PROTO_CREATE), CREATE_FIRST,
+	    c, NULL));
 }
 
 int
 model_get_facts(struct model *m, uint64_t n, struct msg_facts *f)
 {
-	return (get_row(m, 'F', n, 0, &def_facts, f));
+	return (get_row(m, 'F', n, 0, &def_facts, FACTS_FIRST, f, NULL));
+}
+
+static int
+get_exec(struct model *m, uint64_t n, uint64_t k, struct exec_row *r,
+    struct msg_rest *rest)
+{
+	int	 ret;
+
+	if ((ret = get_row(m, 'E', n, k, &def_exec, EXEC_FIRST, r,
+	    rest)) != 0 || r->state < EXEC_NSTATES)
+		return (ret);
+	model_newer(m, "exec", n, k, r->state);
+	exec_row_clear(r);
+	if (rest != NULL)
+		msg_rest_clear(rest);
+	return (-1);
 }
 
 int
 model_get_exec(struct model *m, uint64_t n, uint64_t k, struct exec_row *r)
 {
-	return (get_row(m, 'E', n, k, &def_exec, r));
+	return (get_exec(m, n, k, r, NULL));
 }
 
 int
 model_get_start(struct model *m, uint64_t n, uint64_t k, struct msg_start *s)
 {
-	return (get_row(m, 'P', n, k, msg_def(MSG_START), s));
+	return (get_row(m, 'P', n, k, msg_def(MSG_START), START_FIRST, s,
+	    NULL));
 }
 
 struct walk {
@@ -606,17 +650,20 @@ walk_exec(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
     size_t nval)
 {
 	struct walk	*w = arg;
+	struct msg_rest	 rest;
 	struct exec_row	 r;
 	int		 ret;
 
 	if (nkey != 17 || key[0] != 'E' || record_get64(key + 1) != w->n)
 		return (1);
-	if (msg_decode_row(&r, &def_exec, val, nval) == -1) {
+	if (msg_decode_row(&r, &def_exec, EXEC_FIRST, val, nval,
+	    &rest) == -1) {
 		snprintf(w->m->db->why, sizeof(w->m->db->why),
 		    "state.db: damaged: exec's row");
 		w->bad = 1;
 		return (1);
 	}
+	msg_rest_clear(&rest);
 	ret = w->fn(w->arg, &r);
 	exec_row_clear(&r);
 	return (ret);
@@ -647,15 +694,22 @@ load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 	if (nkey != 9 || key[0] != 'S')
 		return (1);
 	sb = sandbox_new();
-	if (msg_decode_row(&sb->r, &def_sbx, val, nval) == -1 ||
-	    sb->r.n != record_get64(key + 1)) {
+	if (msg_decode_row(&sb->r, &def_sbx, SBX_FIRST, val, nval,
+	    &sb->rest) == -1 || sb->r.n != record_get64(key + 1)) {
 		snprintf(w->m->db->why, sizeof(w->m->db->why),
 		    "state.db: damaged: sandbox %llu",
 		    (unsigned long long)record_get64(key + 1));
 		w->bad = 1;
-		free(sb);
+		sandbox_free(sb);
 		return (1);
 	}
+	if (sb->r.state >= SBX_NSTATES) {
+		model_newer(w->m, "sandbox", sb->r.n, 0, sb->r.state);
+		w->bad = 1;
+		sandbox_free(sb);
+		return (1);
+	}
+	w->m->newer += sb->rest.n != 0;
 	RB_INSERT(sbx_by_n, &w->m->by_n, sb);
 	RB_INSERT(sbx_by_id, &w->m->by_id, sb);
 	if (sb->r.key[0] != '\0')
@@ -685,8 +739,11 @@ load_rest(struct model *m, struct sandbox *sb)
 		return (0);
 	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL)
 		fatal("%s", __func__);
-	if (model_get_conf(m, sb->r.n, sb->conf) == 0)
+	if (get_row(m, 'C', sb->r.n, 0, proto_def(PROTO_CREATE), CREATE_FIRST,
+	    sb->conf, &sb->conf_rest) == 0) {
+		m->newer += sb->conf_rest.n != 0;
 		return (0);
+	}
 	free(sb->conf);
 	sb->conf = NULL;
  bad:
@@ -727,17 +784,20 @@ load_execs(struct model *m, struct sandbox *sb)
 {
 	struct exec	*ex;
 	uint64_t	 k;
+	int		 ret;
 
 	RB_FOREACH(ex, exec_tree, &sb->execs) {
 		k = ex->r.k;
-		if (model_get_exec(m, sb->r.n, k, &ex->r) != 0 ||
-		    ex->r.n != sb->r.n || ex->r.k != k) {
+		if ((ret = get_exec(m, sb->r.n, k, &ex->r, &ex->rest)) == -1)
+			return (-1);
+		if (ret != 0 || ex->r.n != sb->r.n || ex->r.k != k) {
 			snprintf(m->db->why, sizeof(m->db->why),
 			    "state.db: damaged: exec %llu.%llu",
 			    (unsigned long long)sb->r.n,
 			    (unsigned long long)k);
 			return (-1);
 		}
+		m->newer += ex->rest.n != 0;
 	}
 	return (0);
 }

@@ -18,6 +18,23 @@
 #define CAUSE_MAX	511
 #define NONCE_LEN	33
 
+/*
+ * The rows lie in the database as arrays by the tables in model.c, which the
+ * programs of other versions read and write as well.  A field is added so:
+ *
+ *	- at the end of the structure and of its table, never in between;
+ *	- the number of first fields (SBX_FIRST ...) stays: in an older row
+ *	  the new field is missing and reads as 0 or "";
+ *	- 0 or "" means what was so before the field was there;
+ *	- nothing is taken out, and no size or maximum changes.
+ *
+ * An older program keeps what it does not know (rest) and writes it back.  A
+ * new row has a letter of its own.  Numbers of states, events and codes are
+ * added at the end too.  What an older program must not pass over, because
+ * it would do harm without knowing, raises EVENTDB_VERSION in eventdb.h: an
+ * older program then leaves the database alone.
+ */
+
 /* The row of a sandbox.  No pointers: a batch keeps it by its bytes. */
 struct sbx_row {
 	uint64_t	 n;
@@ -84,6 +101,7 @@ struct exec {
 	TAILQ_ENTRY(exec)	 queue;		/* waits for its turn */
 	struct sandbox		*sb;
 	struct exec_row		 r;
+	struct msg_rest		 rest;		/* of its row */
 	struct msg_start	*start;		/* until it is sent */
 	int			 queued;
 	int			 sent;		/* counts against the limit */
@@ -134,7 +152,9 @@ struct sandbox {
 	RB_ENTRY(sandbox)	 by_key;
 	TAILQ_ENTRY(sandbox)	 of_owner;	/* until it is deleted */
 	struct sbx_row		 r;
+	struct msg_rest		 rest;		/* of its row */
 	struct proto_create	*conf;		/* NULL when deleted */
+	struct msg_rest		 conf_rest;
 	uint64_t		 sseq;		/* its newest event */
 	uint64_t		 last_k;	/* its newest exec */
 	struct exec_tree	 execs;
@@ -161,6 +181,7 @@ struct model {
 	uint64_t		 last_n;	/* newest number given out */
 	u_int			 count;		/* not deleted */
 	u_int			 nlive;		/* execs without an end */
+	u_int			 newer;		/* rows with a rest */
 };
 
 RB_PROTOTYPE(sbx_by_n, sandbox, by_n, sbx_cmp_n)
@@ -187,7 +208,7 @@ int		 model_put_counters(struct batch *, struct sandbox *);
 int		 model_put_last(struct batch *, struct model *);
 void		 model_keep(struct batch *, struct sandbox *);
 void		 model_add_exec(struct batch *, struct model *, struct exec *);
-int		 model_put_exec(struct batch *, const struct exec_row *);
+int		 model_put_exec(struct batch *, const struct exec *);
 int		 model_put_start(struct batch *, struct exec *);
 int		 model_del_start(struct batch *, struct exec *);
 int		 model_end_exec(struct batch *, struct model *, struct exec *);

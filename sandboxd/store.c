@@ -114,12 +114,15 @@ int
 store_detail(const struct record *r, struct kvv *kv)
 {
 	struct detail_map	 m;
+	struct msg_rest		 rest;
 
 	memset(kv, 0, sizeof(*kv));
 	if (r->ndetails == 0)
 		return (0);
-	if (msg_decode_array(&m, &def_detail, r->details, r->ndetails) == -1)
+	if (msg_decode_row(&m, &def_detail, 1, r->details, r->ndetails,
+	    &rest) == -1)
 		return (-1);
+	msg_rest_clear(&rest);
 	*kv = m.detail;
 	return (0);
 }
@@ -334,6 +337,9 @@ store_open(void)
 		fatalx("event log: %s", st.db.why);
 	if (model_open(&st.model, &st.db) == -1)
 		fatalx("event log: %s", st.db.why);
+	if (st.model.newer != 0)
+		log_warnx("event log: %u rows have fields of a newer version: "
+		    "they are kept, and not looked at", st.model.newer);
 	batch_init(&st.batch, &st.db, &st.log);
 	st.batch.wake = store_wake;
 	st.batch.committed = events_committed;

@@ -139,7 +139,7 @@ body_exec(struct batch *b, void *arg)
 	shown_env(&d, &q->m.env);
 	detail_str(&d, "rule", q->a.by);
 	if (store_event(b, sb, EV_EXEC_CREATE, q->a.uid, ex->r.k,
-	    &d) != BATCH_OK || model_put_exec(b, &ex->r) != BATCH_OK ||
+	    &d) != BATCH_OK || model_put_exec(b, ex) != BATCH_OK ||
 	    model_put_start(b, ex) != BATCH_OK)
 		return (BATCH_FAIL);
 	return (BATCH_OK);
@@ -537,7 +537,7 @@ body_started(struct batch *b, void *arg)
 	ex->r.started = q->time;
 	detail_num(&d, "pid", q->pid);
 	if (store_event(b, sb, EV_EXEC_STARTED, ACTOR_DAEMON, q->k,
-	    &d) != BATCH_OK || model_put_exec(b, &ex->r) != BATCH_OK)
+	    &d) != BATCH_OK || model_put_exec(b, ex) != BATCH_OK)
 		return (BATCH_FAIL);
 	/* The guest has it: what it was asked need not be kept any more. */
 	return (model_del_start(b, ex));

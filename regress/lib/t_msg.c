@@ -76,49 +76,6 @@ ATF_TC_BODY(roundtrip, tc)
 	msgpack_sbuffer_destroy(&sb);
 }
 
-/* A row that was written when the table was shorter. */
-ATF_TC_WITHOUT_HEAD(row);
-ATF_TC_BODY(row, tc)
-{
-	const struct msg_def	*def = def_of(PROTO_CREATE);
-	struct msg_def		 old = *def;
-	struct proto_create	 in, out;
-	msgpack_sbuffer		 sb;
-	size_t			 n;
-
-	create_fill(&in);
-	/* All that create_compare() looks at but the directory is there. */
-	for (n = 8; n <= def->nfields; n++) {
-		old.nfields = n;
-		msgpack_sbuffer_init(&sb);
-		ATF_REQUIRE(msg_encode_array(&sb, &old, &in) == 0);
-		ATF_REQUIRE_EQ(msg_decode_array(&out, def,
-		    (uint8_t *)sb.data, sb.size), n == def->nfields ? 0 : -1);
-		if (n == def->nfields)
-			msg_clear(&out, def);
-		ATF_REQUIRE(msg_decode_row(&out, def, (uint8_t *)sb.data,
-		    sb.size) == 0);
-		ATF_CHECK_EQ(out.pids, 0);
-		ATF_CHECK_EQ(out.wait, 0);
-		if (n > 8)
-			create_compare(&out);
-		else
-			ATF_CHECK_STREQ(out.workdir, "");
-		msg_clear(&out, def);
-		ATF_CHECK(msg_decode_row(&out, def, (uint8_t *)sb.data,
-		    sb.size - 1) == -1);
-		msgpack_sbuffer_destroy(&sb);
-	}
-	/* A longer one is not known. */
-	msgpack_sbuffer_init(&sb);
-	ATF_REQUIRE(msg_encode_array(&sb, def, &in) == 0);
-	old.nfields = def->nfields - 1;
-	ATF_CHECK(msg_decode_row(&out, &old, (uint8_t *)sb.data,
-	    sb.size) == -1);
-	msgpack_sbuffer_destroy(&sb);
-	msg_clear(&in, def);
-}
-
 /* A message cut anywhere, or with a byte behind it, is refused. */
 ATF_TC_WITHOUT_HEAD(cut);
 ATF_TC_BODY(cut, tc)
@@ -350,10 +307,133 @@ ATF_TC_BODY(append, tc)
 	}
 }
 
+/* Rows of an older program are shorter, and those of a newer one longer. */
+struct row_old {
+	uint32_t	 a;
+	char		*text;
+};
+
+struct row_new {
+	uint32_t	 a;
+	char		*text;
+	uint32_t	 b;
+	struct kvv	 more;
+};
+
+static const struct msg_field f_row_old[] = {
+	MSG_F(row_old, a, M_UINT, 0, 0),
+	MSG_F(row_old, text, M_TEXT, 0, 0),
+};
+
+static const struct msg_field f_row_new[] = {
+	MSG_F(row_new, a, M_UINT, 0, 0),
+	MSG_F(row_new, text, M_TEXT, 0, 0),
+	MSG_F(row_new, b, M_UINT, 0, 0),
+	MSG_F(row_new, more, M_KVV, 0, 0),
+};
+
+static const struct msg_def	 def_old = MSG_DEF(0, "old", row_old, f_row_old);
+static const struct msg_def	 def_new = MSG_DEF(0, "new", row_new, f_row_new);
+
+ATF_TC_WITHOUT_HEAD(rows);
+ATF_TC_BODY(rows, tc)
+{
+	struct row_old	 o;
+	struct row_new	 n;
+	struct msg_rest	 rest;
+	msgpack_sbuffer	 sb, again;
+
+	/* The older one's: what it does not have is nothing. */
+	memset(&o, 0, sizeof(o));
+	o.a = 7;
+	ATF_REQUIRE((o.text = strdup("seven")) != NULL);
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_row(&sb, &def_old, &o, NULL) == 0);
+	msg_clear(&o, &def_old);
+	ATF_CHECK(msg_decode_array(&n, &def_new, (uint8_t *)sb.data,
+	    sb.size) == -1);
+	ATF_CHECK(msg_decode_row(&n, &def_new, 3, (uint8_t *)sb.data, sb.size,
+	    &rest) == -1);
+	ATF_REQUIRE(msg_decode_row(&n, &def_new, 2, (uint8_t *)sb.data,
+	    sb.size, &rest) == 0);
+	ATF_CHECK_EQ(n.a, 7);
+	ATF_CHECK_STREQ(n.text, "seven");
+	ATF_CHECK_EQ(n.b, 0);
+	ATF_CHECK_EQ(n.more.n, 0);
+	ATF_CHECK_EQ(rest.n, 0);
+	msgpack_sbuffer_destroy(&sb);
+
+	/* The newer one's: the older changes what it knows, and no more. */
+	n.b = 70000;
+	ATF_REQUIRE(kvv_add(&n.more, "k", "v") == 0);
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_row(&sb, &def_new, &n, NULL) == 0);
+	msg_clear(&n, &def_new);
+	ATF_CHECK(msg_decode_array(&o, &def_old, (uint8_t *)sb.data,
+	    sb.size) == -1);
+	ATF_REQUIRE(msg_decode_row(&o, &def_old, 2, (uint8_t *)sb.data,
+	    sb.size, &rest) == 0);
+	ATF_CHECK_EQ(rest.n, 2);
+	o.a = 8;
+	msgpack_sbuffer_init(&again);
+	ATF_REQUIRE(msg_encode_row(&again, &def_old, &o, &rest) == 0);
+	msg_clear(&o, &def_old);
+	msg_rest_clear(&rest);
+	ATF_REQUIRE(msg_decode_row(&n, &def_new, 4, (uint8_t *)again.data,
+	    again.size, &rest) == 0);
+	ATF_CHECK_EQ(n.a, 8);
+	ATF_CHECK_STREQ(n.text, "seven");
+	ATF_CHECK_EQ(n.b, 70000);
+	ATF_CHECK_STREQ(kvv_get(&n.more, "k"), "v");
+	ATF_CHECK_EQ(rest.n, 0);
+	msg_clear(&n, &def_new);
+	msgpack_sbuffer_destroy(&sb);
+	msgpack_sbuffer_destroy(&again);
+}
+
+ATF_TC_WITHOUT_HEAD(newer_map);
+ATF_TC_BODY(newer_map, tc)
+{
+	struct row_old	 o;
+	struct row_new	 n;
+	msgpack_sbuffer	 sb;
+	const char	*field, *why;
+
+	memset(&n, 0, sizeof(n));
+	n.a = 7;
+	ATF_REQUIRE((n.text = strdup("seven")) != NULL);
+	n.b = 1;
+	/* A newer program's, for whom knows them and for whom does not. */
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_map(&sb, &def_new, &n) == 0);
+	ATF_CHECK(msg_decode_map(&o, &def_old, (uint8_t *)sb.data, sb.size,
+	    &field, &why) == -1);
+	ATF_CHECK_STREQ(why, "unknown field: b");
+	ATF_REQUIRE(msg_decode_map_newer(&o, &def_old, 2, (uint8_t *)sb.data,
+	    sb.size, &field, &why) == 0);
+	ATF_CHECK_EQ(o.a, 7);
+	msg_clear(&o, &def_old);
+	msgpack_sbuffer_destroy(&sb);
+	/* Only what an older one knows. */
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_map_first(&sb, &def_new, &n, 2) == 0);
+	msg_clear(&n, &def_new);
+	ATF_REQUIRE(msg_decode_map(&o, &def_old, (uint8_t *)sb.data, sb.size,
+	    &field, &why) == 0);
+	msg_clear(&o, &def_old);
+	ATF_CHECK(msg_decode_map_newer(&n, &def_new, 3, (uint8_t *)sb.data,
+	    sb.size, &field, &why) == -1);
+	ATF_CHECK_STREQ(why, "missing");
+	ATF_REQUIRE(msg_decode_map_newer(&n, &def_new, 2, (uint8_t *)sb.data,
+	    sb.size, &field, &why) == 0);
+	ATF_CHECK_EQ(n.b, 0);
+	msg_clear(&n, &def_new);
+	msgpack_sbuffer_destroy(&sb);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, roundtrip);
-	ATF_TP_ADD_TC(tp, row);
 	ATF_TP_ADD_TC(tp, cut);
 	ATF_TP_ADD_TC(tp, flipped);
 	ATF_TP_ADD_TC(tp, scan);
@@ -361,5 +441,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, tables);
 	ATF_TP_ADD_TC(tp, vectors);
 	ATF_TP_ADD_TC(tp, append);
+	ATF_TP_ADD_TC(tp, rows);
+	ATF_TP_ADD_TC(tp, newer_map);
 	return (atf_no_error());
 }
