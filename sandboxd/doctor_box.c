@@ -127,15 +127,15 @@ judge_runtime(const struct control *t, const struct doctor_box *b,
  */
 static enum judgement
 limit(struct proto_control *c, const char *key, uint64_t asked,
-    uint64_t shown, uint64_t seen)
+    uint64_t shown, uint64_t seen, uint64_t step)
 {
 	doctor_proof(c, "asked for %llu, %s is %llu, the guest reads %llu%s",
 	    (unsigned long long)asked, key, (unsigned long long)shown,
 	    (unsigned long long)seen, seen == 0 ? ": none" : "");
 	if (shown != asked || seen == 0)
 		return (ABSENT);
-	/* In whole pages, or parts of a second. */
-	return (seen <= asked ? ENFORCED : DEGRADED);
+	return (seen <= (asked + step - 1) / step * step ? ENFORCED :
+	    DEGRADED);
 }
 
 static enum judgement
@@ -144,7 +144,7 @@ judge_memory(const struct control *t, const struct doctor_box *b,
 {
 	(void)t;
 	return (limit(c, "Memory", b->conf->memory, b->facts->memory,
-	    b->memory));
+	    b->memory, 1));
 }
 
 /* Memory and swap in one number: as much as the memory is none. */
@@ -169,7 +169,7 @@ judge_cpus(const struct control *t, const struct doctor_box *b,
 	(void)t;
 	/* In thousandths of a processor. */
 	return (limit(c, "NanoCpus / 10^6", b->conf->mcpus,
-	    b->facts->ncpus / 1000000, b->mcpus));
+	    b->facts->ncpus / 1000000, b->mcpus, LIMIT_CPUS_STEP));
 }
 
 static enum judgement
@@ -178,7 +178,7 @@ judge_pids(const struct control *t, const struct doctor_box *b,
 {
 	(void)t;
 	return (limit(c, "PidsLimit", b->conf->pids, b->facts->pids,
-	    b->pids));
+	    b->pids, 1));
 }
 
 /* Of what it can write to only /tmp has a bound. */

@@ -157,6 +157,7 @@ static const struct msg_field f_guest_hello[] = {
 	MSG_F(msg_guest_hello, mcpus, M_UINT, 0, 0),
 	MSG_F(msg_guest_hello, pids, M_UINT, 0, 0),
 	MSG_F(msg_guest_hello, again, M_UINT, 0, 0),
+	MSG_F(msg_guest_hello, swap, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_guest_gone[] = {

@@ -32,7 +32,7 @@
 #define RUNNER_FRAMES	1024		/* and as many frames of it */
 #define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
 #define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
-#define RUNNER_HELLO_S	10		/* from connect to HELLO */
+#define RUNNER_HELLO_S	10		/* from connect to HELLO; half a frame */
 #define RUNNER_READERS	2048		/* pipes that no command waits for */
 #define RUNNER_PIPE_MAX	(256 * 1024 * 1024)	/* queued to a sibling */
 
@@ -60,6 +60,7 @@ struct box {
 	struct event	 pause;		/* after too many strangers */
 	uint64_t	 strangers;	/* connections of other processes */
 	uint32_t	 flaps;		/* short connections in a row */
+	int		 halved;	/* cut off in the middle of a frame */
 	struct guest	*guest;
 	struct execs	 execs;
 	uint64_t	 forgotten;	/* highest exec whose end is durable */
@@ -93,6 +94,7 @@ struct guest {
 	uint8_t		*rest;		/* what has come and is not handled */
 	size_t		 restlen;
 	int		 more;		/* there are whole frames in it */
+	int		 half;		/* a frame that has begun is waited for */
 	uint8_t		*out;
 	size_t		 outoff, outlen, outsize;
 	int		 broken;	/* write failed; the reader will tell */
@@ -235,6 +237,7 @@ RB_PROTOTYPE(slogs, slog, entry, slog_cmp)
 extern struct chan	 ch_store;
 extern struct chan	 ch_frontend;
 extern struct msg_conf	 runner_conf;
+extern int		 runner_hello_s;	/* less only in a test */
 
 /* runner_store.c */
 extern const struct pipe_handler	 runner_store_table[];

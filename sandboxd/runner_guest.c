@@ -24,6 +24,8 @@
 #define GUEST_FLAP_S	1		/* a connection that is short */
 #define OUT_KEEP	(64 * 1024)	/* an idle queue's largest size */
 
+int	 runner_hello_s = RUNNER_HELLO_S;
+
 /* One for all: only the part of a frame that is left over is kept. */
 static uint8_t	 turn[RUNNER_TURN + GP_MAX_FROM_GUEST];
 
@@ -44,7 +46,7 @@ guest_now(void)
 struct guest *
 guest_new(struct box *box, int fd, uint32_t pid)
 {
-	struct timeval	 tv = { RUNNER_HELLO_S, 0 };
+	struct timeval	 tv = { runner_hello_s, 0 };
 	struct guest	*g;
 
 	if ((g = calloc(1, sizeof(*g))) == NULL)
@@ -201,6 +203,42 @@ guest_gone(struct guest *g, uint32_t type, const char *text)
 		box_unlisten(box);
 }
 
+/*
+ * A frame that has begun and does not go on.  One whose container was paused
+ * meanwhile knows nothing of it: cut off, it comes again and loses nothing.
+ * The second time without anything whole of a command in between, it lies.
+ */
+static void
+guest_half(struct guest *g)
+{
+	struct box	*box = g->box;
+
+	if (box->halved) {
+		guest_gone(g, MSG_GUEST_BROKE, "half a frame, and no more");
+		return;
+	}
+	box->halved = 1;
+	log_warnx("sandbox %" PRIu64 ": its guest sent half a frame and no "
+	    "more: it may come again", box->n);
+	guest_gone(g, MSG_GUEST_GONE, "half a frame, and no more");
+}
+
+/* From its first byte on a frame has as long as a HELLO has. */
+static void
+guest_await(struct guest *g, size_t used)
+{
+	struct timeval	 tv = { runner_hello_s, 0 };
+	int		 half = g->restlen > 0 && !g->more;
+
+	if (g->phase == GUEST_NEW || g->deaf || (!half && !g->half))
+		return;
+	if (!half)
+		evtimer_del(&g->deadline);
+	else if (!g->half || used > 0)
+		evtimer_add(&g->deadline, &tv);
+	g->half = half;
+}
+
 static void
 guest_late(int fd, short event, void *arg)
 {
@@ -210,6 +248,10 @@ guest_late(int fd, short event, void *arg)
 	(void)event;
 	if (g->deaf) {
 		guest_gone(g, MSG_GUEST_BROKE, "it does not read");
+		return;
+	}
+	if (g->phase != GUEST_NEW) {
+		guest_half(g);
 		return;
 	}
 	log_warnx("sandbox %" PRIu64 ": its guest connected and said nothing",
@@ -254,6 +296,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	m.memory = guest_limit(h.memory, UINT64_MAX);
 	m.mcpus = guest_limit(h.mcpus, UINT32_MAX);
 	m.pids = guest_limit(h.pids, UINT32_MAX);
+	m.swap = h.swap == GP_UNKNOWN ? 0 : h.swap;
 	m.again = box->boot == h.boot;
 	if (clock_gettime(CLOCK_REALTIME, &ts) == -1)
 		fatal("clock_gettime");
@@ -400,12 +443,16 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 	case GP_STARTED:
 		return (exec_recv_started(g, f));
 	case GP_NOT_STARTED:
+		g->box->halved = 0;
 		return (exec_recv_not_started(g, f));
 	case GP_OUTPUT:
+		g->box->halved = 0;
 		return (exec_recv_output(g, f));
 	case GP_INPUT_ACK:
+		g->box->halved = 0;
 		return (exec_recv_input_ack(g, f));
 	case GP_EXIT:
+		g->box->halved = 0;
 		return (exec_recv_exit(g, f));
 	case GP_BACKGROUND:
 		return (guest_recv_background(f));
@@ -494,6 +541,7 @@ guest_turn(struct guest *g, int fd)
 		return;
 	}
 	guest_keep(g, turn + used, len - used);
+	guest_await(g, used);
 }
 
 static void

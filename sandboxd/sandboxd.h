@@ -219,6 +219,8 @@ struct msg_conf {
 #define UNENFORCED_PIDS		0x4
 #define UNENFORCED_SWAP		0x8
 
+#define LIMIT_CPUS_STEP		10	/* systemd rounds up to a hundredth */
+
 /* CONF_RULE: policy { image ... }; the last that matches wins. */
 struct msg_conf_rule {
 	uint32_t	 allow;
@@ -333,6 +335,7 @@ struct msg_guest_hello {
 	uint32_t	 mcpus;
 	uint32_t	 pids;
 	uint32_t	 again;		/* 1: same boot as in LISTEN */
+	uint64_t	 swap;		/* beyond memory; 0 also: not known */
 };
 
 /* GUEST_GONE, GUEST_BROKE, LISTENING */

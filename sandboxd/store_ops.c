@@ -225,27 +225,62 @@ op_dequeue(struct op *op)
 	op->queued = 0;
 }
 
-/* The limits that were asked for and those that the guest reads. */
-static const char *
-op_unenforced(struct sandbox *sb)
+/*
+ * A limit as it was asked for, and as the guest reads it: 0 is none.  An
+ * Engine may show what the kernel does not keep.
+ */
+static int
+op_limit(const char *name, uint32_t bit, uint64_t asked, uint64_t seen,
+    uint64_t step, char *text, size_t size)
+{
+	if (st.conf.unenforced & bit)
+		return (0);
+	if (seen != 0 && seen <= (asked + step - 1) / step * step)
+		return (0);
+	if (seen == 0)
+		snprintf(text, size, "limit not enforceable: %s: asked for "
+		    "%llu, the guest reads none", name,
+		    (unsigned long long)asked);
+	else
+		snprintf(text, size, "limit not enforceable: %s: asked for "
+		    "%llu, the guest reads %llu", name,
+		    (unsigned long long)asked, (unsigned long long)seen);
+	return (-1);
+}
+
+static int
+op_unenforced(struct sandbox *sb, char *text, size_t size)
 {
 	struct msg_guest_hello	*g = &sb->op.guest;
+	struct proto_create	 old, *c = sb->conf;
+	int			 ret;
 
-	if (g->memory == 0 && !(st.conf.unenforced & UNENFORCED_MEMORY))
-		return ("memory");
-	if (g->mcpus == 0 && !(st.conf.unenforced & UNENFORCED_CPUS))
-		return ("cpus");
-	if (g->pids == 0 && !(st.conf.unenforced & UNENFORCED_PIDS))
-		return ("pids");
-	return (NULL);
+	memset(&old, 0, sizeof(old));
+	if (c == NULL) {
+		(void)model_get_conf(&st.model, sb->r.n, &old);
+		c = &old;
+	}
+	ret = op_limit("memory", UNENFORCED_MEMORY, c->memory, g->memory, 1,
+	    text, size) || op_limit("cpus", UNENFORCED_CPUS, c->mcpus,
+	    g->mcpus, LIMIT_CPUS_STEP, text, size) ||
+	    op_limit("pids", UNENFORCED_PIDS, c->pids, g->pids, 1, text,
+	    size);
+	msg_clear(&old, proto_def(PROTO_CREATE));
+	if (ret)
+		return (-1);
+	/* There is to be none, and who cannot read it says that. */
+	if (g->swap == 0 || st.conf.unenforced & UNENFORCED_SWAP)
+		return (0);
+	snprintf(text, size, "limit not enforceable: swap: asked for none, "
+	    "the guest reads %llu", (unsigned long long)g->swap);
+	return (-1);
 }
 
 /* The guest has come in and the broker has said which process it is. */
 static void
 op_meet(struct sandbox *sb)
 {
-	const char	*limit;
-	char		 text[128];
+	char		 text[160];
 
 	if (!sb->op.hello || !sb->op.started || sb->op.committing)
 		return;
@@ -256,9 +291,7 @@ op_meet(struct sandbox *sb)
 		op_fail(sb, CODE_PROTOCOL, text);
 		return;
 	}
-	if ((limit = op_unenforced(sb)) != NULL) {
-		snprintf(text, sizeof(text), "limit not enforceable: %s",
-		    limit);
+	if (op_unenforced(sb, text, sizeof(text)) == -1) {
 		op_fail(sb, CODE_POLICY_DENIED, text);
 		return;
 	}

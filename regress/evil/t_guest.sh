@@ -23,10 +23,7 @@ lies()
 	    atf_fail "$1: $(cat out)"
 	x=$(evil exec -d "$1" true) || atf_fail "$1: no command"
 	# Who waits for it hears the end of it, if it has one.
-	case $1 in
-	half | flood) ;;
-	*) has_end "$1" ;;
-	esac
+	[ "$1" = flood ] || has_end "$1"
 	evil logs "$x" >out 2>&1
 	[ "$(wc -c <out)" -le 2200000 ] || atf_fail "$1: $(wc -c <out) bytes"
 	evil show "$1" >out 2>&1 || atf_fail "$1: $(cat out)"
@@ -77,9 +74,17 @@ guest_body()
 	await 'as_user "$CANARY_UID" "$CTL" exec canary true </dev/null'
 	records records
 	# Each lie is told to the runner alone in a test of its own.
-	for l in $(figure "forged half flood descriptors hello" \
+	for l in $(figure "forged flood descriptors hello" \
 	    "forged twice length half junk flood descriptors end hello"); do
 		lies $l
+	done
+	# One whose limits are not what was asked for is not let work.
+	for l in memory cpus pids swap; do
+		s=0
+		evil create -m 64M -p 64 -c 0.5 -e "EVIL=$l" >out 2>&1 || s=$?
+		[ $s -eq 77 ] && grep -q "limit not enforceable: $l: asked \
+for [a-z0-9]*, the guest reads [0-9]* (policy_denied)" out ||
+		    atf_fail "$l: $s: $(cat out)"
 	done
 	# One that does not come at all need not be waited for.
 	evil create -d -i mute -e EVIL=mute >out 2>&1 || atf_fail "$(cat out)"

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "runner.h"
 
 #define SEND(p, call)	do {						\
 	uint8_t	 b_[512];						\
@@ -800,6 +801,63 @@ ATF_TC_BODY(silent, tc)
 	rig_end(r);
 }
 
+/* Part of a frame, as one that was stopped in the middle of it leaves. */
+static void
+half(struct player *p)
+{
+	uint8_t	 b[GP_HDRLEN + 1] = { 100, 0, 0, 0, GP_OUTPUT, 0, 0, 0, 1 };
+
+	player_send(p, b, sizeof(b));
+}
+
+ATF_TC(half_frame);
+ATF_TC_HEAD(half_frame, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(b76) half a frame after HELLO: once "
+	    "it may come again, twice in a row is a lie");
+}
+ATF_TC_BODY(half_frame, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	struct gp_frame	 f;
+	struct got	*g;
+
+	runner_hello_s = 2;
+	rig_start(r);
+	good = boot(r, 1);
+	p = boot(r, 2);
+	start_exec(r, 2, 1, 0, 0);
+	player_frame(p, GP_START, &f);
+	half(p);
+	ATF_REQUIRE(player_eof(p));
+	(void)from_store(r, MSG_GUEST_GONE);
+	good_exec(r, good, 1);
+	/* One that is honest goes on, and is as good as new. */
+	player_cut(p);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	player_output(p, 1, GP_STDOUT, 0, "hello", 5);
+	half(p);
+	ATF_REQUIRE(player_eof(p));
+	(void)from_store(r, MSG_GUEST_GONE);
+	player_cut(p);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	none_store(r, MSG_GUEST_BROKE);
+	half(p);
+	ATF_REQUIRE(player_eof(p));
+	g = from_store(r, MSG_GUEST_BROKE);
+	ATF_CHECK_EQ(2, g->u.gone.n);
+	ATF_CHECK_STREQ("half a frame, and no more", g->u.gone.text);
+	good_exec(r, good, 2);
+	player_free(good);
+	player_free(p);
+	rig_end(r);
+}
+
 /* Frames with bytes turned at random: whatever they mean, we live. */
 ATF_TC_WITHOUT_HEAD(random_bytes);
 ATF_TC_BODY(random_bytes, tc)
@@ -855,6 +913,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, flood);
 	ATF_TP_ADD_TC(tp, crumbs);
 	ATF_TP_ADD_TC(tp, flapping);
+	ATF_TP_ADD_TC(tp, half_frame);
 	ATF_TP_ADD_TC(tp, random_bytes);
 	ATF_TP_ADD_TC(tp, rush);
 	ATF_TP_ADD_TC(tp, silent);
