@@ -28,6 +28,7 @@
 #define SBX_MCPUS_MAX		1024000
 #define SBX_PIDS_MIN		4
 #define SBX_PIDS_MAX		4194304
+#define SBX_STATES_MAX		16	/* that one may wait for at once */
 #define SBX_HOSTNAME_MAX	63
 
 /* Execs: argv, env and dir together, as they are handed to execve(2). */

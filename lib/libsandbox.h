@@ -130,6 +130,16 @@ int	 sandbox_ps(struct sandbox *, const struct proto_ps *, sandbox_cb,
 	    void *);
 int	 sandbox_wait(struct sandbox *, const char *exec,
 	    struct proto_exec_info *);
+/*
+ * For `timeout' milliseconds at most, 0: for ever.  Across a restart of the
+ * daemon they connect again, trying for `again' milliseconds at most, and
+ * miss nothing.  The states are words with commas between them.
+ */
+int	 sandbox_wait_exec(struct sandbox *, const char *exec,
+	    uint64_t timeout, int again, struct proto_exec_info *);
+int	 sandbox_wait_state(struct sandbox *, const char *id,
+	    const char *states, uint64_t timeout, int again,
+	    struct proto_sandbox *);
 int	 sandbox_kill(struct sandbox *, const struct proto_kill *);
 int	 sandbox_input_end(struct sandbox *, const char *exec,
 	    uint64_t total);

@@ -79,6 +79,14 @@ static const struct msg_field f_ps[] = {
 
 static const struct msg_field f_wait[] = {
 	MSG_F(proto_wait, exec, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_wait, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
+};
+
+static const struct msg_field f_wait_state[] = {
+	MSG_F(proto_wait_state, id, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_wait_state, states, M_STRV, SBX_STATES_MAX, 0),
+	MSG_F(proto_wait_state, from, M_UINT, 0, M_OPT),
+	MSG_F(proto_wait_state, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
 };
 
 static const struct msg_field f_kill[] = {
@@ -304,6 +312,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_LOG_VERIFY] = MSG_DEF_EMPTY(PROTO_LOG_VERIFY, "log_verify"),
 	[PROTO_RULES] = MSG_DEF_EMPTY(PROTO_RULES, "rules"),
 	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
+	[PROTO_WAIT_STATE] = MSG_DEF(PROTO_WAIT_STATE, "wait_state",
+	    proto_wait_state, f_wait_state),
 	[PROTO_HELLO_OK] = MSG_DEF(PROTO_HELLO_OK, "hello_ok", proto_hello_ok,
 	    f_hello_ok),
 	[PROTO_END] = MSG_DEF(PROTO_END, "end", proto_end,

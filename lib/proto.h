@@ -162,6 +162,14 @@ struct proto_ps {
 
 struct proto_wait {
 	char		*exec;
+	uint64_t	 timeout;	/* ms, 0: none */
+};
+
+struct proto_wait_state {
+	char		*id;
+	struct strv	 states;	/* one of them */
+	uint64_t	 from;		/* from this event on; 0: from now on */
+	uint64_t	 timeout;	/* ms, 0: none */
 };
 
 struct proto_kill {

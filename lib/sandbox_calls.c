@@ -261,6 +261,7 @@ sandbox_wait(struct sandbox *sb, const char *exec,
 	struct want		 w;
 
 	memset(&w, 0, sizeof(w));
+	memset(&wait, 0, sizeof(wait));
 	wait.exec = (char *)(uintptr_t)exec;
 	want_one(&w, 0, PROTO_EXEC_INFO, info, sizeof(*info));
 	return (call_wanted(sb, PROTO_WAIT, &wait, &w, 0));

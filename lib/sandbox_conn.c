@@ -168,8 +168,8 @@ fill(struct sandbox *sb)
 	return (0);
 }
 
-static int64_t
-now_ms(void)
+int64_t
+sandbox_now(void)
 {
 	struct timespec	 ts;
 
@@ -186,7 +186,7 @@ wait_fd(struct sandbox *sb, short events, int64_t deadline)
 	int		 n;
 
 	for (;;) {
-		if (deadline != -1 && (left = deadline - now_ms()) < 0)
+		if (deadline != -1 && (left = deadline - sandbox_now()) < 0)
 			left = 0;
 		pfd.fd = sb->fd;
 		pfd.events = events;
@@ -209,7 +209,7 @@ next(struct sandbox *sb, struct sandbox_answer *a, int timeout)
 		sb->err.lost = 1;
 		return (-1);
 	}
-	deadline = timeout < 0 ? -1 : now_ms() + timeout;
+	deadline = timeout < 0 ? -1 : sandbox_now() + timeout;
 	for (;;) {
 		if ((n = get(sb, a)) != 0)
 			return (n);
@@ -481,7 +481,7 @@ greet(struct sandbox *sb)
 	memcpy(hello.client, sb->client, sizeof(hello.client));
 	if (send_as(sb, PROTO_HELLO, req, &hello) == -1)
 		return (-1);
-	deadline = now_ms() + HELLO_WAIT;
+	deadline = sandbox_now() + HELLO_WAIT;
 	for (;;) {
 		while ((n = imsgbuf_get(&sb->ibuf, &imsg)) == 1) {
 			n = take_hello(sb, &imsg, req);
@@ -534,7 +534,7 @@ int
 sandbox_reopen(struct sandbox *sb, int timeout)
 {
 	struct timespec	 ts;
-	int64_t		 deadline = now_ms() + timeout;
+	int64_t		 deadline = sandbox_now() + timeout;
 	int		 pause = REOPEN_FIRST;
 
 	held_clear(sb);
@@ -543,7 +543,7 @@ sandbox_reopen(struct sandbox *sb, int timeout)
 		if (connect_path(sb) == 0 && greet(sb) == 0)
 			return (0);
 		if (sb->err.code != CODE_UNAVAILABLE ||
-		    now_ms() + pause > deadline)
+		    sandbox_now() + pause > deadline)
 			return (-1);
 		/* Nothing tells a client when a daemon starts to listen. */
 		ts.tv_sec = pause / 1000;

@@ -29,6 +29,7 @@ int	 sandbox_fail(struct sandbox *, enum code, const char *, ...)
 /* The same, and the connection is closed. */
 int	 sandbox_lost(struct sandbox *, enum code, const char *, ...)
 	    __attribute__((__format__(printf, 3, 4)));
+int64_t	 sandbox_now(void);	/* ms, of a clock that nobody sets */
 /* Next answer to one request; the others' are held. */
 int	 sandbox_recv_req(struct sandbox *, uint32_t, struct sandbox_answer *,
 	    int);

@@ -616,6 +616,22 @@ check_wait(const void *msg, struct spec_error *e)
 }
 
 static int
+check_wait_state(const void *msg, struct spec_error *e)
+{
+	const struct proto_wait_state	*w = msg;
+	size_t				 i;
+
+	if (w->states.n == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "states",
+		    "invalid states: none"));
+	for (i = 0; i < w->states.n; i++)
+		if (!spec_valid_state(w->states.v[i]))
+			return (invalid(e, "states", w->states.v[i],
+			    "is no state of a sandbox"));
+	return (check_box(w->id, "id", e));
+}
+
+static int
 check_kill(const void *msg, struct spec_error *e)
 {
 	return (check_exec_ref(((const struct proto_kill *)msg)->exec, e));
@@ -672,6 +688,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_PS] = check_ps,
 		[PROTO_LOGS] = check_logs,
 		[PROTO_WAIT] = check_wait,
+		[PROTO_WAIT_STATE] = check_wait_state,
 		[PROTO_KILL] = check_kill,
 		[PROTO_EVENTS] = check_events,
 		[PROTO_CREDIT] = check_credit,

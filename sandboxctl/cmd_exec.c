@@ -375,16 +375,46 @@ cmd_ps(struct ctl *ctl)
 	return (ret == -1 ? ctl->failed : 0);
 }
 
+/* What else than its end or its error a wait may meet. */
+static int
+wait_failed(struct ctl *ctl)
+{
+	enum code	 code = sandbox_error(ctl->conn)->code;
+	int		 status;
+
+	status = ctl_error(ctl);
+	if (code == CODE_DEADLINE_EXCEEDED && ctl->timeout != 0)
+		return (EXIT_TIMEOUT);
+	return (code == CODE_WRONG_STATE ? EXIT_UNREACHABLE : status);
+}
+
+static int
+wait_state(struct ctl *ctl)
+{
+	struct proto_sandbox	 box;
+
+	if (sandbox_wait_state(ctl->conn, ctl->argv[0], ctl->argv[1],
+	    ctl->timeout, CTL_AGAIN, &box) == -1)
+		return (wait_failed(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &box);
+	else
+		printf("%s\n", box.state);
+	msg_clear(&box, proto_def(PROTO_SANDBOX));
+	return (0);
+}
+
 int
 cmd_wait(struct ctl *ctl)
 {
 	struct proto_exec_info	 info;
 	int			 status;
 
-	memset(&info, 0, sizeof(info));
-	while (sandbox_wait(ctl->conn, ctl->argv[0], &info) == -1)
-		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
-			return (ctl_error(ctl));
+	if (ctl->argc == 2)
+		return (wait_state(ctl));
+	if (sandbox_wait_exec(ctl->conn, ctl->argv[0], ctl->timeout, CTL_AGAIN,
+	    &info) == -1)
+		return (wait_failed(ctl));
 	if (ctl->json)
 		json_proto(stdout, PROTO_EXEC_INFO, &info);
 	status = exec_status(ctl, &info);

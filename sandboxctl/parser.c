@@ -53,6 +53,9 @@ static const struct option_def	 opts_logs[] = {
 static const struct option_def	 opts_ps[] = {
 	{ 'a', NULL }, { 0, NULL }
 };
+static const struct option_def	 opts_wait[] = {
+	{ 't', "seconds" }, { 0, NULL }
+};
 
 const struct command commands[] = {
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
@@ -78,7 +81,7 @@ const struct command commands[] = {
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_none, "id", 1, 1, 0, cmd_stop },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
-	{ "wait", opts_none, "exec", 1, 1, CMD_STATUS, cmd_wait }
+	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait }
 };
 const size_t	 ncommands = sizeof(commands) / sizeof(commands[0]);
 
@@ -480,7 +483,8 @@ parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 		return (-1);
 	}
 	/* To ps and events an empty name would be no name, and mean all. */
-	n = ctl->cmd->flags & CMD_STATUS && ctl->argc > 1 ? 1 : ctl->argc;
+	n = ctl->cmd->max == -1 && ctl->cmd->flags & CMD_STATUS &&
+	    ctl->argc > 1 ? 1 : ctl->argc;
 	for (i = 0; i < n; i++) {
 		if (*ctl->argv[i] != '\0')
 			continue;

@@ -22,6 +22,7 @@
 
 #define CONTROLS_MAX		64	/* of doctor, and of one sandbox */
 #define EXIT_UNPROTECTED	1	/* of doctor: not all is enforced */
+#define EXIT_UNREACHABLE	1	/* of wait: it never comes to that */
 
 /* ms to wait for a daemon's return: more than it pauses after many deaths */
 #define CTL_AGAIN		90000

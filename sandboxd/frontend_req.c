@@ -25,6 +25,7 @@ union request_any {
 	struct proto_input_end		 input_end;
 	struct proto_ps			 ps;
 	struct proto_wait		 wait;
+	struct proto_wait_state		 wait_state;
 	struct proto_kill		 kill;
 	struct proto_events		 events;
 	struct proto_credit		 credit;
@@ -50,6 +51,7 @@ static const struct {
 	[PROTO_PS] = { 1, REQ_SHORT },
 	[PROTO_LOGS] = { 1, REQ_LONG },
 	[PROTO_WAIT] = { 1, REQ_LONG },
+	[PROTO_WAIT_STATE] = { 1, REQ_LONG },
 	[PROTO_KILL] = { 1, REQ_CONTROL },
 	[PROTO_EVENTS] = { 1, REQ_LONG },
 	[PROTO_CREDIT] = { 1, REQ_CONTROL },
@@ -237,8 +239,8 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 	pipe_send(&fe_store, type, 0, c->session, id, -1,
 	    proto_def(type)->nfields == 0 ? NULL : any);
 	/* These say nothing until they end. */
-	if (type == PROTO_WAIT || type == PROTO_EVENTS ||
-	    type == PROTO_LOG_VERIFY)
+	if (type == PROTO_WAIT || type == PROTO_WAIT_STATE ||
+	    type == PROTO_EVENTS || type == PROTO_LOG_VERIFY)
 		request_accepted(c, r);
 }
 

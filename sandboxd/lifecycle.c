@@ -82,6 +82,27 @@ lifecycle_next(enum sbx_state state, enum sbx_verb verb)
 	return (table[state][verb]);
 }
 
+/* The states, as bits, that it can still come to, its own among them. */
+uint32_t
+lifecycle_reach(enum sbx_state state)
+{
+	uint32_t	 reach, before;
+	int		 s, v;
+
+	if ((unsigned int)state >= SBX_NSTATES)
+		return (0);
+	reach = 1U << state;
+	do {
+		before = reach;
+		for (s = 0; s < SBX_NSTATES; s++)
+			for (v = 0; reach & 1U << s && v < VERB_MAX; v++)
+				reach |= 1U << lifecycle_next(s, v);
+		/* That is how it says no. */
+		reach &= ~(1U << SBX_NONE);
+	} while (reach != before);
+	return (reach);
+}
+
 const char *
 lifecycle_name(enum sbx_state state)
 {

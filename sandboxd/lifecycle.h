@@ -4,6 +4,8 @@
 #ifndef LIFECYCLE_H
 #define LIFECYCLE_H
 
+#include <stdint.h>
+
 /* The numbers are in the database: append only. */
 enum sbx_state {
 	SBX_NONE,
@@ -50,6 +52,7 @@ enum exec_state {
 
 /* The state that follows, or SBX_NONE if the verb is not legal. */
 enum sbx_state	 lifecycle_next(enum sbx_state, enum sbx_verb);
+uint32_t	 lifecycle_reach(enum sbx_state);
 const char	*lifecycle_name(enum sbx_state);
 enum sbx_state	 lifecycle_state(const char *);
 const char	*lifecycle_verb(enum sbx_verb);

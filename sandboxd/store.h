@@ -98,6 +98,7 @@ struct pending {
 	TAILQ_ENTRY(pending)	 of_session;
 	struct waiters		*of;
 	struct exec		*ex;		/* it reads this one's output */
+	struct event		 late;		/* it waits no longer */
 	int			 wants;		/* when that has been sent: */
 	struct proto_attach	 want;		/* exec is NULL */
 };
@@ -220,11 +221,14 @@ void		 answer_accepted(const struct asker *, const char *, uint64_t,
 void		 answer_wait(const struct asker *, uint32_t, struct sandbox *,
 		    uint32_t);
 void		 answer_sandbox(const struct asker *, struct sandbox *);
+void		 answer_state(const struct asker *, struct sandbox *,
+		    enum sbx_state);
 void		 answer_exec(const struct asker *, struct sandbox *,
 		    const struct exec_row *);
 void		 exec_name(char *, size_t, const struct sandbox *, uint64_t);
 struct pending	*wait_add(const struct asker *, uint32_t, struct waiters *,
 		    struct exec *);
+void		 wait_until(struct pending *, uint64_t);
 void		 wait_gone(struct session *);
 void		 wait_drop(struct session *, uint32_t);
 void		 wait_sandbox(struct sandbox *, enum code);
@@ -345,6 +349,7 @@ void		 reconcile_end(const struct msg_box_done *);
 
 /* store_events.c */
 int		 events_recv_events(struct chan *, struct frame *, void *);
+int		 events_recv_wait_state(struct chan *, struct frame *, void *);
 int		 events_recv_credit(struct chan *, struct frame *, void *);
 int		 events_recv_verify(struct chan *, struct frame *, void *);
 void		 events_appended(struct batch *, const struct record *);

@@ -93,6 +93,13 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 void
 answer_sandbox(const struct asker *a, struct sandbox *sb)
 {
+	answer_state(a, sb, sb->r.state);
+}
+
+/* In a state that it may have left again. */
+void
+answer_state(const struct asker *a, struct sandbox *sb, enum sbx_state state)
+{
 	static char		 none[1];
 	struct proto_sandbox	 m;
 	struct proto_create	 old;
@@ -104,7 +111,7 @@ answer_sandbox(const struct asker *a, struct sandbox *sb)
 	strlcpy(m.id, r->id, sizeof(m.id));
 	m.number = r->n;
 	m.owner = r->owner;
-	strlcpy(m.state, lifecycle_name(r->state), sizeof(m.state));
+	strlcpy(m.state, lifecycle_name(state), sizeof(m.state));
 	strlcpy(m.cause, r->cause, sizeof(m.cause));
 	strlcpy(m.image_id, r->image_id, sizeof(m.image_id));
 	strlcpy(m.container, r->container, sizeof(m.container));
@@ -195,12 +202,36 @@ wait_del(struct pending *p)
 {
 	struct session	*s;
 
+	timer_del(&p->late);
 	TAILQ_REMOVE(p->of, &p->w, entry);
 	if ((s = session_find(p->w.session)) != NULL) {
 		TAILQ_REMOVE(&s->pending, p, of_session);
 		s->nlong--;
 	}
 	free(p);
+}
+
+static void
+wait_late(int fd, short event, void *arg)
+{
+	struct pending	*p = arg;
+	struct asker	 a;
+
+	(void)fd;
+	(void)event;
+	a.session = p->w.session;
+	a.req = p->w.req;
+	wait_del(p);
+	answer_error(&a, CODE_DEADLINE_EXCEEDED, NULL,
+	    "it has not ended within the time given");
+}
+
+/* It waits for so many ms at most; 0: for ever. */
+void
+wait_until(struct pending *p, uint64_t ms)
+{
+	if (p != NULL && ms != 0)
+		timer_set(&p->late, wait_late, p, ms);
 }
 
 /* The session is out of the tree already. */
@@ -213,6 +244,7 @@ wait_gone(struct session *s)
 	while ((p = TAILQ_FIRST(&s->pending)) != NULL) {
 		TAILQ_REMOVE(&s->pending, p, of_session);
 		TAILQ_REMOVE(p->of, &p->w, entry);
+		timer_del(&p->late);
 		ex = p->ex;
 		if (ex != NULL && ex->session == s->number &&
 		    ex->req == p->w.req)

@@ -41,11 +41,13 @@ struct sub {
 	char			 type[32];	/* "": all */
 	int			 every;		/* sees what is others' too */
 	int			 follow;
+	uint32_t		 states;	/* WAIT_STATE: bits of those */
+	enum sbx_state		 reached;	/* one of them */
 	int			 full;		/* a slice is used up */
 	int			 blocked;	/* the next one lacks credit */
 	uint64_t		 left;		/* of this slice */
 	struct event		 turn;		/* of the next slice */
-	struct event		 slow;
+	struct event		 slow;		/* or too late */
 };
 
 /* An event of the batch that runs, as long as somebody may want it. */
@@ -131,8 +133,10 @@ sub_free(struct sub *s)
 	sub_behind(s);
 	audience_put(au);
 	TAILQ_REMOVE(&subs, s, all);
-	nsubs--;
-	quota_sub(s->a.uid, -1);
+	if (s->states == 0) {
+		nsubs--;
+		quota_sub(s->a.uid, -1);
+	}
 	if ((se = session_find(s->a.session)) != NULL) {
 		TAILQ_REMOVE(&se->subs, s, entry);
 		se->nlong--;
@@ -226,6 +230,67 @@ sub_block(struct sub *s)
 		timer_set(&s->slow, sub_slow, s, STORE_SLOW);
 }
 
+/* "ready", or "ready or stopped" */
+static const char *
+states_text(uint32_t states, char *buf, size_t size)
+{
+	int	 i;
+
+	*buf = '\0';
+	for (i = SBX_NONE + 1; i < SBX_NSTATES; i++) {
+		if (!(states & 1U << i))
+			continue;
+		if (*buf != '\0')
+			strlcat(buf, " or ", size);
+		strlcat(buf, lifecycle_name(i), size);
+	}
+	return (buf);
+}
+
+/* WAIT_STATE: this is one of the states, or none of them is within reach. */
+static int
+sub_over(const struct sub *s, enum sbx_state state)
+{
+	return ((s->states & 1U << state) != 0 ||
+	    (s->states & lifecycle_reach(state)) == 0);
+}
+
+/* Its sandbox is in that state: 1 if it is answered, and gone. */
+static int
+sub_judge(struct sub *s, enum sbx_state state)
+{
+	struct sandbox	*sb = s->sb;
+	const char	*cause = sb->r.cause;
+	char		 text[256];
+
+	if (!sub_over(s, state))
+		return (0);
+	if (s->states & 1U << state) {
+		answer_state(&s->a, sb, state);
+		answer_end(&s->a);
+	} else
+		answer_error(&s->a, CODE_WRONG_STATE, NULL, "%s: cannot become "
+		    "%s any more: it is %s%s%s", sb->r.id, states_text(
+		    s->states, text, sizeof(text)), lifecycle_name(state),
+		    *cause == '\0' ? "" : ": ", cause);
+	sub_free(s);
+	return (1);
+}
+
+static void
+sub_late(int fd, short event, void *arg)
+{
+	struct sub	*s = arg;
+	char		 text[256];
+
+	(void)fd;
+	(void)event;
+	answer_error(&s->a, CODE_DEADLINE_EXCEEDED, NULL, "%s: not %s within "
+	    "the time given: it is %s", s->sb->r.id, states_text(s->states,
+	    text, sizeof(text)), lifecycle_name(s->sb->r.state));
+	sub_free(s);
+}
+
 static int
 sub_one(void *arg, const struct record *r)
 {
@@ -240,6 +305,13 @@ sub_one(void *arg, const struct record *r)
 		return (1);
 	}
 	s->left--;
+	if (s->states != 0) {
+		s->next = r->sseq + 1;
+		if (!(s->states & 1U << r->state))
+			return (0);
+		s->reached = r->state;
+		return (1);
+	}
 	/* One that was collected is a number only. */
 	if (r->type == EV_NONE) {
 		s->next = r->seq + 1;
@@ -292,7 +364,11 @@ sub_pump(struct sub *s)
 		log_warnx("%s", st.db.why);
 		answer_error(&s->a, CODE_INTERNAL, NULL, "%s", st.db.why);
 		sub_free(s);
-	} else if (s->full)
+	} else if (s->states != 0 && (s->reached != SBX_NONE || !s->full) &&
+	    sub_judge(s, s->reached != SBX_NONE ? s->reached :
+	    s->sb->r.state))
+		return;
+	else if (s->full)
 		timer_set(&s->turn, sub_turn, s, 0);
 	else if (s->blocked)
 		return;
@@ -344,12 +420,19 @@ events_tell(int of, uint64_t which, const struct record *r,
 	key.which = which;
 	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL)
 		return;
-	if (buf->size == 0)
-		event_encode(buf, r);
 	TAILQ_FOREACH_SAFE(s, &au->subs, live_entry, next) {
+		if (s->states != 0) {
+			if (sub_over(s, r->state)) {
+				sub_behind(s);
+				(void)sub_judge(s, r->state);
+			}
+			continue;
+		}
 		if (s->type[0] != '\0' && !audit_has_type(s->type, r))
 			continue;
 		if (s->credit > 0) {
+			if (buf->size == 0)
+				event_encode(buf, r);
 			sub_send(s, r, buf);
 			continue;
 		}
@@ -398,6 +481,23 @@ events_collected(struct sandbox *sb)
 	}
 }
 
+static struct sub *
+sub_new(const struct asker *a, struct session *se, struct sandbox *sb,
+    uint64_t from)
+{
+	struct sub	*s;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		fatal("%s", __func__);
+	s->a = *a;
+	s->sb = sb;
+	s->next = from;
+	TAILQ_INSERT_TAIL(&subs, s, all);
+	TAILQ_INSERT_TAIL(&se->subs, s, entry);
+	request_long(se);
+	return (s);
+}
+
 int
 events_recv_events(struct chan *ch, struct frame *f, void *msg)
 {
@@ -441,21 +541,49 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		answer_error(&a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (0);
 	}
-	if ((s = calloc(1, sizeof(*s))) == NULL)
-		fatal("%s", __func__);
-	s->a = a;
-	s->sb = sb;
-	s->next = m->from == 0 ? 1 : m->from;
+	s = sub_new(&a, se, sb, m->from == 0 ? 1 : m->from);
 	s->credit = m->credit == 0 ? STORE_CREDIT : m->credit;
 	/* Without a sandbox it is about the own ones, or everything. */
 	s->every = (a.others & 1U << RIGHT_EVENTS) != 0;
 	s->follow = m->follow;
 	strlcpy(s->type, m->type, sizeof(s->type));
-	TAILQ_INSERT_TAIL(&subs, s, all);
-	TAILQ_INSERT_TAIL(&se->subs, s, entry);
-	request_long(se);
 	nsubs++;
 	quota_sub(a.uid, 1);
+	sub_pump(s);
+	return (0);
+}
+
+/*
+ * A subscription of which the client gets one answer: that the sandbox is in
+ * one of the states, or has been since the event that it names.
+ */
+int
+events_recv_wait_state(struct chan *ch, struct frame *f, void *msg)
+{
+	struct proto_wait_state	*m = msg;
+	struct sandbox		*sb;
+	struct session		*se;
+	struct asker		 a;
+	struct sub		*s;
+	size_t			 i;
+
+	(void)ch;
+	if (request_begin(&a, f, msg) == -1 ||
+	    (sb = request_sandbox(&a, m->id, NULL)) == NULL ||
+	    (se = session_find(a.session)) == NULL)
+		return (0);
+	if (m->from > sb->sseq) {
+		answer_error(&a, CODE_INVALID_ARGUMENT, "from", "invalid from: "
+		    "%llu: the newest is %llu", (unsigned long long)m->from,
+		    (unsigned long long)sb->sseq);
+		return (0);
+	}
+	s = sub_new(&a, se, sb, m->from == 0 ? sb->sseq + 1 : m->from);
+	for (i = 0; i < m->states.n; i++)
+		s->states |= 1U << lifecycle_state(m->states.v[i]);
+	s->follow = 1;
+	if (m->timeout != 0)
+		timer_set(&s->slow, sub_late, s, m->timeout);
 	sub_pump(s);
 	return (0);
 }

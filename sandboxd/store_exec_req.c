@@ -154,7 +154,8 @@ exec_recv_wait(struct chan *ch, struct frame *f, void *msg)
 	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
 	if (q.ex != NULL)
-		wait_add(&q.a, PROTO_WAIT, &q.ex->waiters, NULL);
+		wait_until(wait_add(&q.a, PROTO_WAIT, &q.ex->waiters, NULL),
+		    m->timeout);
 	else {
 		answer_exec(&q.a, q.sb, &q.r);
 		answer_end(&q.a);

@@ -390,6 +390,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_PS, exec_recv_ps },
 	{ PROTO_LOGS, exec_recv_logs },
 	{ PROTO_WAIT, exec_recv_wait },
+	{ PROTO_WAIT_STATE, events_recv_wait_state },
 	{ PROTO_KILL, exec_recv_kill },
 	{ PROTO_EVENTS, events_recv_events },
 	{ PROTO_CREDIT, events_recv_credit },

@@ -68,6 +68,10 @@ names_body()
 (b17) | wait box.1x                     | 125 | invalid exec: "box.1x": must be
 (b17) | wait .1                         | 125 | invalid exec: ".1": must be
 (b17) | wait ../box.1                   | 125 | invalid exec: "../box.1": must be
+(b17) | wait -t 2592001 box ready       | 125 | limit_exceeded
+(b17) | wait box up                     | 125 | invalid states: "up": is no state of a sandbox
+(b17) | wait box ready,                 | 125 | invalid states: "": is no state of a sandbox
+(b17) | wait box.1 ready                | 125 | invalid id: "box.1": must be
 (b17) | wait box.18446744073709551616   | 125 | invalid exec: "box.18446744073709551616": must be
 (b17) | wait box.18446744073709551615   | 125 | box.18446744073709551615: no such exec
 (b17) | logs box.2                      | 66 | box.2: no such exec
@@ -261,7 +265,9 @@ lines_body()
 (b69) | resume                          | 64 | missing argument
 (b69) | logs                            | 64 | missing argument
 (b69) | wait                            | 125 | missing argument
-(b69) | wait a b                        | 125 | extra argument: b
+(b69) | wait a b c                      | 125 | extra argument: c
+(b69) | wait -t 0 a.1                   | 125 | invalid argument of -t: 0: must be 0.001 to 2592000
+(b69) | wait a ''                       | 125 | empty argument
 (b69) | ping x                          | 64 | extra argument: x
 (b69) | reload x                        | 64 | extra argument: x
 (b69) | status x                        | 64 | extra argument: x

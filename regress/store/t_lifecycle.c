@@ -54,6 +54,32 @@ ATF_TC_BODY(delete_everywhere, tc)
 			ATF_CHECK(lifecycle_next(SBX_DELETING, v) == SBX_NONE);
 }
 
+/* What is within reach: one's own, whatever one step leads to, and so on. */
+ATF_TC_WITHOUT_HEAD(reach);
+ATF_TC_BODY(reach, tc)
+{
+	const uint32_t	 end = 1U << SBX_DELETING | 1U << SBX_DELETED |
+	    1U << SBX_FAILED;
+	enum sbx_state	 next;
+	int		 s, v;
+
+	ATF_CHECK_EQ(1U << SBX_DELETED, lifecycle_reach(SBX_DELETED));
+	ATF_CHECK_EQ(end, lifecycle_reach(SBX_FAILED));
+	ATF_CHECK_EQ(end, lifecycle_reach(SBX_DELETING));
+	ATF_CHECK_EQ(0, lifecycle_reach(SBX_NSTATES));
+	ATF_CHECK(lifecycle_reach(SBX_PENDING) & 1U << SBX_READY);
+	ATF_CHECK(lifecycle_reach(SBX_STOPPED) & 1U << SBX_READY);
+	ATF_CHECK(!(lifecycle_reach(SBX_READY) & 1U << SBX_PENDING));
+	for (s = SBX_NONE + 1; s < SBX_NSTATES; s++) {
+		ATF_CHECK(lifecycle_reach(s) & 1U << s);
+		ATF_CHECK(!(lifecycle_reach(s) & 1U << SBX_NONE));
+		for (v = 0; v < VERB_MAX; v++)
+			if ((next = lifecycle_next(s, v)) != SBX_NONE)
+				ATF_CHECK_EQ(lifecycle_reach(next),
+				    lifecycle_reach(s) & lifecycle_reach(next));
+	}
+}
+
 ATF_TC_WITHOUT_HEAD(names);
 ATF_TC_BODY(names, tc)
 {
@@ -72,6 +98,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, table);
 	ATF_TP_ADD_TC(tp, delete_everywhere);
+	ATF_TP_ADD_TC(tp, reach);
 	ATF_TP_ADD_TC(tp, names);
 	return (atf_no_error());
 }

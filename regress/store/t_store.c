@@ -257,6 +257,7 @@ ask_exec(uint64_t session, uint32_t type, const char *exec)
 
 	strlcpy(buf, exec, sizeof(buf));
 	if (type == PROTO_WAIT) {
+		memset(&w, 0, sizeof(w));
 		w.exec = buf;
 		return (ring_ask(session, type, &w));
 	}
