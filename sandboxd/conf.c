@@ -60,6 +60,12 @@ static const struct config conf_default = {
 	.restart_secs = 60,
 };
 
+const struct conf_limits *
+conf_limits_default(void)
+{
+	return (&conf_default.limits);
+}
+
 struct config *
 conf_new(const char *file)
 {

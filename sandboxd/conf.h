@@ -146,6 +146,7 @@ struct conf_errors {
 
 /* conf.c */
 struct config	*conf_new(const char *);
+const struct conf_limits *conf_limits_default(void);
 void		 conf_free(struct config *);
 void		 conf_error(struct conf_errors *, const char *, int,
 		    const char *, ...)

@@ -103,6 +103,8 @@ int	 beat_recv(struct child *);	/* -1: not asked for */
 /* parent_conf.c */
 void	 parent_send_conf(enum role);
 uint64_t parent_memory(enum role);		/* that a child may have */
+uint64_t parent_files(const struct conf_limits *);	/* the same */
+void	 parent_room(struct conf_limits *);
 int	 parent_reload(char *text, size_t);
 
 /* parent_doctor.c: what the host looks like now */

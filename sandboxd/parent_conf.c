@@ -14,6 +14,7 @@
 
 #define MS		1000ULL
 #define MIB		(1024ULL * 1024)
+#define FILES_SPARE	4352	/* beyond what the limits ask for: logs' */
 #define BOOT_FILE	"/proc/sys/kernel/random/boot_id"
 
 /*
@@ -21,8 +22,8 @@
  * a fault, or is somebody else's by now, and ends instead of the machine.
  * Under work that is far from that they were seen to have 6 to 25 MiB.
  */
-uint64_t
-parent_memory(enum role role)
+static uint64_t
+conf_memory(const struct conf_limits *l, enum role role)
 {
 	static const struct {
 		uint64_t	 base;		/* MiB, with queued messages */
@@ -36,10 +37,74 @@ parent_memory(enum role role)
 		[ROLE_BROKER] = { 1024, 0, 1, 0 },
 		[ROLE_RUNNER] = { 1024, 1, 6, 1 },
 	};
-	const struct conf_limits	*l = &env.conf->limits;
 
 	return (MIB * (need[role].base + need[role].client * l->clients +
 	    need[role].box * l->sandboxes + need[role].exec * l->execs));
+}
+
+/* A few for each exec, sandbox and client. */
+uint64_t
+parent_files(const struct conf_limits *l)
+{
+	return (6 * (uint64_t)l->execs + 2 * (uint64_t)l->sandboxes +
+	    2 * (uint64_t)l->clients + FILES_SPARE);
+}
+
+/* With room for a reload that goes as far as the defaults do. */
+void
+parent_room(struct conf_limits *l)
+{
+	const struct conf_limits	*d = conf_limits_default();
+
+	*l = env.conf->limits;
+	if (l->clients < d->clients)
+		l->clients = d->clients;
+	if (l->sandboxes < d->sandboxes)
+		l->sandboxes = d->sandboxes;
+	if (l->execs < d->execs)
+		l->execs = d->execs;
+}
+
+uint64_t
+parent_memory(enum role role)
+{
+	struct conf_limits	 l;
+
+	parent_room(&l);
+	return (conf_memory(&l, role));
+}
+
+/*
+ * A child's own limits are for ever: nobody here has the capability to raise
+ * them, and one that could do it itself would have none.
+ */
+static int
+conf_check_room(const struct config *new, struct conf_errors *e)
+{
+	const struct conf_limits	*l = &new->limits;
+	enum role			 r;
+
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
+		if (!env.child[r].open ||
+		    conf_memory(l, r) <= env.child[r].ids.memory)
+			continue;
+		conf_error(e, new->file, 0, "limits: the %s would need %llu "
+		    "MiB, and was started with %llu: changes only with a "
+		    "restart", env.child[r].name,
+		    (unsigned long long)(conf_memory(l, r) / MIB),
+		    (unsigned long long)(env.child[r].ids.memory / MIB));
+		return (-1);
+	}
+	/* The system may have granted less than was asked for before. */
+	if (parent_files(l) > env.nofile &&
+	    parent_files(l) > parent_files(&env.conf->limits)) {
+		conf_error(e, new->file, 0, "limits: a process would need "
+		    "%llu descriptors, and was started with %u: changes only "
+		    "with a restart", (unsigned long long)parent_files(l),
+		    env.nofile);
+		return (-1);
+	}
+	return (0);
 }
 
 /*
@@ -219,7 +284,8 @@ parent_reload(char *text, size_t len)
 
 	memset(&errs, 0, sizeof(errs));
 	conf = conf_parse(env.conf->file, &errs);
-	if (conf == NULL || conf_check_reload(env.conf, conf, &errs) == -1) {
+	if (conf == NULL || conf_check_reload(env.conf, conf, &errs) == -1 ||
+	    conf_check_room(conf, &errs) == -1) {
 		errors_log(&errs);
 		errors_to_text(&errs, text, len);
 		log_warnx("the configuration is kept as it was");

@@ -24,7 +24,6 @@
 #include "log.h"
 #include "parent.h"
 
-#define NOFILE_SPARE	4352	/* beyond what the limits ask for: logs' */
 				/* readers have two each, of 2048 */
 #define NOFILE_LEAST	256
 
@@ -137,12 +136,11 @@ users_open(void)
 static void
 nofile_open(void)
 {
-	const struct conf_limits	*l = &env.conf->limits;
-	struct rlimit			 rl;
-	rlim_t				 need;
+	struct conf_limits	 room;
+	struct rlimit		 rl;
+	rlim_t			 need, most;
 
-	need = 6 * (rlim_t)l->execs + 2 * (rlim_t)l->sandboxes +
-	    2 * (rlim_t)l->clients + NOFILE_SPARE;
+	need = parent_files(&env.conf->limits);
 	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
 		fatal("getrlimit");
 	if (rl.rlim_max < need) {
@@ -154,8 +152,9 @@ nofile_open(void)
 			    (unsigned long long)need,
 			    (unsigned long long)rl.rlim_max);
 	}
-	if (rl.rlim_max < need)
-		need = rl.rlim_max;
+	parent_room(&room);
+	most = parent_files(&room);
+	need = rl.rlim_max < most ? rl.rlim_max : most;
 	if (need < NOFILE_LEAST)
 		fatalx("%llu descriptors in a process are too few",
 		    (unsigned long long)need);

@@ -78,6 +78,64 @@ others_cleanup()
 	daemon_cleanup
 }
 
+# Soft and hard limit of a process, by name.
+limit_of()
+{
+	sed -n "s/^$2 *\([^ ]*\) *\([^ ]*\) .*/\1 \2/p" "/proc/$1/limits"
+}
+
+# What the processes have at their start is all that they get.
+grown()
+{
+	for r in frontend store broker runner; do
+		p=$(daemon_child "$r") || atf_fail "no $r"
+		echo "$r $p" $(limit_of "$p" "Max address space") \
+		    $(limit_of "$p" "Max open files")
+	done
+}
+
+atf_test_case room cleanup
+room_head()
+{
+	atf_set descr "limits that the processes have no room for are refused"
+}
+room_body()
+{
+	daemon_start "limits { sandboxes 2
+		execs 2
+		clients 8 }"
+	grown >before
+	# Up to the defaults there is room.
+	daemon_conf "limits { sandboxes 200
+		execs 1000
+		clients 512 }"
+	atf_check "$CTL" reload
+	for l in "sandboxes 20000" "execs 20000" "clients 10000"; do
+		daemon_conf "limits { $l }"
+		atf_check -s not-exit:0 -e match:"limits: .* would need [0-9]* \
+[MiBdescriptors]*, and was started with [0-9]*: changes only with a restart" \
+		    "$CTL" reload
+		log_has "kept as it was" || atf_fail "$l: no line"
+		log_cut
+	done
+	grown >after
+	atf_check cmp before after
+	# As it says: who answers so many clients has more then.
+	daemon_stop
+	daemon_start
+	atf_check "$CTL" reload
+	grown >after
+	paste -d ' ' before after >both
+	# Those with sanitizers have no limit of the first.
+	atf_check awk '$1 ~ /frontend|runner/ && (($4 != "unlimited" &&
+	    $4 + 0 >= $10 + 0) || $6 + 0 > $12 + 0)' both
+	daemon_stop
+}
+room_cleanup()
+{
+	daemon_cleanup
+}
+
 MANY="restart 1000 per 1s"
 SMALL="limits { sandboxes 1
 	log 1M per exec }"
@@ -154,6 +212,7 @@ torn_cleanup()
 
 atf_init_test_cases()
 {
+	atf_add_test_case room
 	atf_add_test_case torn
 	atf_add_test_case reload
 	atf_add_test_case invalid
