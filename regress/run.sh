@@ -363,6 +363,12 @@ if [ -s "$scratch/sigsys" ]; then
 	cut -c 1-4000 "$scratch/sigsys"
 	set -- "$1" $(($2 + 1)) "$3"
 fi
+# What an event said without the manual's table knowing of it.
+if [ -s "$scratch/untold" ]; then
+	echo "===> details that sandboxd/store_types.c does not name"
+	cut -c 1-4000 "$scratch/untold"
+	set -- "$1" $(($2 + 1)) "$3"
+fi
 # What passed without its subject.
 if [ -s "$scratch/untried" ]; then
 	echo "===> not tried on this system"

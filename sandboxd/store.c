@@ -153,6 +153,7 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 		r.state = sb->r.state;
 		r.op = sb->r.op;
 	}
+	types_check(type, detail);
 	msgpack_sbuffer_init(&buf);
 	if (detail != NULL && detail->n > 0) {
 		m.detail = *detail;

@@ -16,6 +16,7 @@
  *	store_runner.c		the runner's pipe
  *	store_reconcile.c	what a start, or the Engine's return, finds
  *	store_events.c		subscriptions, verification of the log
+ *	store_types.c		what each event may say
  *	store_retain.c		the end of a history
  */
 #ifndef STORE_H
@@ -357,6 +358,9 @@ void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
 void		 events_collected(struct sandbox *);
 u_int		 events_subs(void);	/* how many there are */
+
+/* store_types.c */
+void		 types_check(enum event_type, const struct kvv *);
 
 /* store_retain.c */
 void		 retain_schedule(void);
