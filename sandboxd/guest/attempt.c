@@ -96,6 +96,19 @@ static const struct try {
 	{ "kill_init", { SYS_kill, 1, SIGKILL } },
 	{ "stop_init", { SYS_kill, 1, SIGSTOP } },
 	{ "term_init", { SYS_kill, 1, SIGTERM } },
+	{ "policy_init", { SYS_sched_setscheduler, 1, -1, 1 } },
+	{ "policy_own", { SYS_sched_setscheduler, 0, -1, 1 } },
+	{ "param_init", { SYS_sched_setparam, 1, 0 } },
+	{ "attr_init", { SYS_sched_setattr, 1, 0, 0 } },
+	{ "affinity_init", { SYS_sched_setaffinity, 1, 8, 1 } },
+	{ "affinity_half", { SYS_sched_setaffinity, 0x500000001L, 8, 1 } },
+	{ "affinity_own", { SYS_sched_setaffinity, 0, 8, 1 } },
+	{ "ioprio_init", { SYS_ioprio_set, 1, 1, -1 } },
+	{ "ioprio_group", { SYS_ioprio_set, 2, 1, -1 } },
+	{ "ioprio_user", { SYS_ioprio_set, 3, 0, -1 } },
+	{ "ioprio_own", { SYS_ioprio_set, 1, 0, -1 } },
+	{ "nice_group", { SYS_setpriority, PRIO_PGRP, 1, 0 } },
+	{ "nice_user", { SYS_setpriority, PRIO_USER, 0, 0 } },
 };
 
 /* Less than it has, which no right is needed for. */
@@ -105,6 +118,14 @@ try_slow_init(void)
 	long	 nice = 20 - CALL(SYS_getpriority, PRIO_PROCESS, 1);
 
 	return (CALL(SYS_setpriority, PRIO_PROCESS, 1, nice < 5 ? 5 : nice));
+}
+
+/* As it is. */
+static int
+try_slow_own(void)
+{
+	return (CALL(SYS_setpriority, PRIO_PROCESS, 0,
+	    20 - CALL(SYS_getpriority, PRIO_PROCESS, 0)));
 }
 
 static int
@@ -252,6 +273,7 @@ static const struct {
 	int		(*fn)(void);
 } functions[] = {
 	{ "slow_init", try_slow_init },
+	{ "slow_own", try_slow_own },
 	{ "limit_init", try_limit_init },
 	{ "limit_init_set", try_limit_init_set },
 	{ "limit_own_set", try_limit_own_set },

@@ -9,8 +9,9 @@
  * memory with the one that it would have to be kept from.
  *
  * So the filter says once more what the container says, by deny-list: it holds
- * where the Engine has lost the container's own, and no command can tell it
- * from that.  What a child does not inherit, or can undo before its execve(2),
+ * where the Engine has lost the container's own.  Beyond that it keeps commands
+ * from slowing PID 1 down, which is of their user: a profile of the Engine's
+ * compares arguments with their upper halves, which the kernel does not read.  What a child does not inherit, or can undo before its execve(2),
  * is for PID 1 alone: no memory that can be written and executed, no core, no
  * file that grows.
  */
@@ -110,6 +111,23 @@ static const uint16_t	 denied[] = {
 };
 #define NDENIED		(sizeof(denied) / sizeof(denied[0]))
 
+/* Whose first argument is a process: not this one. */
+static const uint16_t	 others[] = {
+	SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+	SYS_sched_setaffinity,
+};
+#define NOTHERS		(sizeof(others) / sizeof(others[0]))
+
+/* Who is meant: a process, a group of them, or from here on a whole user. */
+static const struct {
+	uint16_t	 call;
+	uint32_t	 user;
+} priorities[] = {
+	{ SYS_setpriority, 2 },		/* PRIO_USER */
+	{ SYS_ioprio_set, 3 },		/* IOPRIO_WHO_USER */
+};
+#define NPRIORITIES	(sizeof(priorities) / sizeof(priorities[0]))
+
 static const uint8_t	 families[] = {
 	AF_UNIX, AF_INET, AF_INET6, AF_NETLINK
 };
@@ -122,6 +140,7 @@ static const uint8_t	 families[] = {
 
 #define LOAD(off)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, off)
 #define JEQ(k, t, f)	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, k, t, f)
+#define JGE(k, t, f)	BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, k, t, f)
 #define JSET(k, t, f)	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, k, t, f)
 #define RET(k)		BPF_STMT(BPF_RET | BPF_K, k)
 #define ALLOW		RET(SECCOMP_RET_ALLOW)
@@ -163,7 +182,11 @@ static const struct sock_filter	 head[] = {
 /* socket(2), with its families after it, each with its answer. */
 #define NSOCKET		(2 + 2 * NFAMILIES + 1)
 
-#define NFILTER		(NHEAD + NSOCKET + 2 * NDENIED + 1)
+#define NOTHER		5		/* for each of these */
+#define NPRIORITY	7
+
+#define NFILTER		(NHEAD + NSOCKET + NOTHERS * NOTHER + \
+			NPRIORITIES * NPRIORITY + 2 * NDENIED + 1)
 
 static const struct {
 	int	 what;
@@ -179,6 +202,32 @@ put(struct sock_filter *f, struct sock_filter one)
 {
 	*f = one;
 	return (f + 1);
+}
+
+/* Process 1, and a group that has its number, is us. */
+static struct sock_filter *
+filter_init(struct sock_filter *f)
+{
+	size_t	 i;
+
+	for (i = 0; i < NOTHERS; i++) {
+		f = put(f, (struct sock_filter)JEQ(others[i], 0, NOTHER - 1));
+		f = put(f, (struct sock_filter)LOAD(ARG(0)));
+		f = put(f, (struct sock_filter)JEQ(1, 0, 1));
+		f = put(f, (struct sock_filter)DENY(EPERM));
+		f = put(f, (struct sock_filter)ALLOW);
+	}
+	for (i = 0; i < NPRIORITIES; i++) {
+		f = put(f, (struct sock_filter)JEQ(priorities[i].call, 0,
+		    NPRIORITY - 1));
+		f = put(f, (struct sock_filter)LOAD(ARG(0)));
+		f = put(f, (struct sock_filter)JGE(priorities[i].user, 2, 0));
+		f = put(f, (struct sock_filter)LOAD(ARG(1)));
+		f = put(f, (struct sock_filter)JEQ(1, 0, 1));
+		f = put(f, (struct sock_filter)DENY(EPERM));
+		f = put(f, (struct sock_filter)ALLOW);
+	}
+	return (f);
 }
 
 static void
@@ -197,6 +246,7 @@ filter(void)
 		f = put(f, (struct sock_filter)ALLOW);
 	}
 	f = put(f, (struct sock_filter)DENY(EPERM));
+	f = filter_init(f);
 	for (i = 0; i < NDENIED; i++) {
 		f = put(f, (struct sock_filter)JEQ(denied[i], 0, 1));
 		f = put(f, (struct sock_filter)DENY(EPERM));
