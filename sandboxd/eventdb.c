@@ -38,6 +38,7 @@
 #define MARK_MAGIC	"SBXW"		/* and the version, 4 bytes */
 #define MARK_LEN	64
 #define BALLAST_FILE	"ballast"
+#define ROOM_FILE	"room"
 #define BALLAST_LEN	(16 * 1024 * 1024)
 #define BALLAST_WAIT	10	/* s between attempts to have it again */
 #define CACHE_LEN	(8 * 1024 * 1024)
@@ -689,11 +690,37 @@ eventdb_checkpoint(struct eventdb *e, int force)
 	return (0);
 }
 
-/* Berkeley DB says ENOMEM when it could not write a log record. */
-int
-eventdb_nospace(const struct eventdb *e)
+/* Takes so much of the disk as the ballast has. */
+static int
+eventdb_reserve(struct eventdb *e, const char *name)
 {
-	return (e->err == ENOSPC || e->err == ENOMEM || e->err == EDQUOT);
+	int	 fd, ret;
+
+	if ((fd = openat(e->dirfd, name, O_WRONLY | O_CREAT | O_EXCL |
+	    O_CLOEXEC | O_NOFOLLOW, FILE_MODE)) == -1)
+		return (-1);
+	ret = posix_fallocate(fd, 0, BALLAST_LEN) == 0 ? 0 : -1;
+	if (ret == -1)
+		unlinkat(e->dirfd, name, 0);
+	close(fd);
+	return (ret);
+}
+
+/*
+ * Berkeley DB says ENOMEM when it could not write a log record, and when there
+ * is no memory: then there is room.
+ */
+int
+eventdb_nospace(struct eventdb *e)
+{
+	int	 room;
+
+	if (e->err != ENOMEM)
+		return (e->err == ENOSPC || e->err == EDQUOT);
+	unlinkat(e->dirfd, ROOM_FILE, 0);
+	room = eventdb_reserve(e, ROOM_FILE) == 0;
+	unlinkat(e->dirfd, ROOM_FILE, 0);
+	return (!room);
 }
 
 void
@@ -713,7 +740,6 @@ eventdb_ballast_fill(struct eventdb *e)
 {
 	struct statvfs	 vfs;
 	struct timespec	 now;
-	int		 fd;
 
 	if (eventdb_exists(e, BALLAST_FILE)) {
 		e->ballast = 1;
@@ -727,12 +753,5 @@ eventdb_ballast_fill(struct eventdb *e)
 	if (fstatvfs(e->dirfd, &vfs) == -1 ||
 	    (uint64_t)vfs.f_bavail * vfs.f_frsize < 2 * BALLAST_LEN)
 		return;
-	if ((fd = openat(e->dirfd, BALLAST_FILE, O_WRONLY | O_CREAT | O_EXCL |
-	    O_CLOEXEC | O_NOFOLLOW, FILE_MODE)) == -1)
-		return;
-	if (posix_fallocate(fd, 0, BALLAST_LEN) == 0)
-		e->ballast = 1;
-	else
-		unlinkat(e->dirfd, BALLAST_FILE, 0);
-	close(fd);
+	e->ballast = eventdb_reserve(e, BALLAST_FILE) == 0;
 }

@@ -74,7 +74,7 @@ int	eventdb_mark(struct eventdb *, uint64_t, const uint8_t *);
 int	eventdb_checkpoint(struct eventdb *, int);
 int	eventdb_checkpoint_due(const struct eventdb *);
 
-int	eventdb_nospace(const struct eventdb *);
+int	eventdb_nospace(struct eventdb *);
 void	eventdb_ballast_release(struct eventdb *);
 void	eventdb_ballast_fill(struct eventdb *);
 

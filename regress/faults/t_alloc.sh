@@ -150,12 +150,14 @@ alloc_body()
 	served "$1 $n"
 	echo "$1: $hits, the last of them $n"
 	[ $hits -gt 2 ] || atf_fail "hit $hits times only"
+	# No memory is no full disk, for which all new work is refused.
+	! log_has "no space for the event log" || atf_fail "$1: a full disk"
 	alloc_end
 }
 
 CASES=
 alloc_case frontend 4000 0 30
-alloc_case store 4000 0 30
+alloc_case store 4000 0 3
 alloc_case broker 200 0 10
 alloc_case runner 200 0 10
 
