@@ -159,6 +159,8 @@ int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
 int	 sandbox_rules(struct sandbox *, sandbox_cb, void *);
 /* The callback gets CONTROL. */
 int	 sandbox_doctor(struct sandbox *, sandbox_cb, void *);
+/* Compares with the Engine again; and gives up what is in doubt. */
+int	 sandbox_reconcile(struct sandbox *, int);
 
 /*
  * Bytes.  These run a poll(2) loop of their own until the request is over.

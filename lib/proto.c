@@ -107,6 +107,10 @@ static const struct msg_field f_credit[] = {
 	MSG_F(proto_credit, n, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_reconcile[] = {
+	MSG_F(proto_reconcile, force, M_UINT, 1, M_OPT),
+};
+
 static const struct msg_field f_image_import[] = {
 	MSG_F(proto_image_import, name, M_STR, 0, 0),
 };
@@ -152,6 +156,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, seq, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, execs, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, guest, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, missing, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {
@@ -233,6 +238,8 @@ static const struct msg_field f_status_info[] = {
 	MSG_F(proto_status_info, subscriptions, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, pipes, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, events, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, missing, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, strays, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_image[] = {
@@ -314,6 +321,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
 	[PROTO_WAIT_STATE] = MSG_DEF(PROTO_WAIT_STATE, "wait_state",
 	    proto_wait_state, f_wait_state),
+	[PROTO_RECONCILE] = MSG_DEF(PROTO_RECONCILE, "reconcile",
+	    proto_reconcile, f_reconcile),
 	[PROTO_HELLO_OK] = MSG_DEF(PROTO_HELLO_OK, "hello_ok", proto_hello_ok,
 	    f_hello_ok),
 	[PROTO_END] = MSG_DEF(PROTO_END, "end", proto_end,

@@ -186,6 +186,10 @@ struct proto_events {
 	char		 type[32];	/* "": all; of these alone, or "audit" */
 };
 
+struct proto_reconcile {
+	uint32_t	 force;		/* 1: give up what is in doubt */
+};
+
 struct proto_credit {
 	uint32_t	 n;
 };
@@ -236,6 +240,7 @@ struct proto_sandbox {
 	uint64_t	 seq;		/* newest event */
 	uint32_t	 execs;		/* running */
 	uint32_t	 guest;		/* guest's version */
+	uint64_t	 missing;	/* its container is, since then */
 };
 
 struct proto_exec_info {
@@ -325,6 +330,8 @@ struct proto_status_info {
 	uint64_t	 subscriptions;	/* of these EVENTS */
 	uint64_t	 pipes;		/* ends of pipes not taken yet */
 	uint64_t	 events;	/* newest host sequence */
+	uint64_t	 missing;	/* sandboxes, at the Engine; kept */
+	uint64_t	 strays;	/* containers of none, still kept */
 };
 
 struct proto_image {

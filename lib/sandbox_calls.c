@@ -351,6 +351,14 @@ sandbox_doctor(struct sandbox *sb, sandbox_cb cb, void *arg)
 	return (sandbox_call(sb, PROTO_DOCTOR, NULL, cb, arg));
 }
 
+int
+sandbox_reconcile(struct sandbox *sb, int force)
+{
+	struct proto_reconcile	 r = { force != 0 };
+
+	return (sandbox_call(sb, PROTO_RECONCILE, &r, NULL, NULL));
+}
+
 ssize_t
 sandbox_write(int fd, const void *data, size_t len)
 {

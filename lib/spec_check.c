@@ -698,10 +698,11 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 	memset(e, 0, sizeof(*e));
 	if (type < PROTO_HELLO_OK && checks[type] != NULL)
 		return (checks[type](msg, e));
-	/* What has no fields has nothing to check. */
+	/* What has no fields, or a flag alone, has nothing to check. */
 	if (type == PROTO_PING || type == PROTO_STATUS ||
 	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY ||
-	    type == PROTO_RULES || type == PROTO_DOCTOR)
+	    type == PROTO_RULES || type == PROTO_DOCTOR ||
+	    type == PROTO_RECONCILE)
 		return (0);
 	return (fail(e, CODE_UNSUPPORTED, "", "no request of type %u", type));
 }

@@ -39,6 +39,14 @@ cmd_ping(struct ctl *ctl)
 }
 
 int
+cmd_reconcile(struct ctl *ctl)
+{
+	if (sandbox_reconcile(ctl->conn, ctl->follow) == -1)
+		return (ctl_error(ctl));
+	return (0);
+}
+
+int
 cmd_reload(struct ctl *ctl)
 {
 	if (sandbox_reload(ctl->conn) == -1)

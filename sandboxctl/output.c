@@ -315,6 +315,9 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 		out_line(f, i == 0 ? "environment" : "", s->env.v[i]);
 	out_line(f, "created", text_time(s->created, buf, sizeof(buf)));
 	out_line(f, "changed", text_time(s->changed, buf, sizeof(buf)));
+	if (s->missing != 0)
+		out_line(f, "missing", text_time(s->missing, buf,
+		    sizeof(buf)));
 	out_number(f, "events", s->seq);
 	out_number(f, "execs", s->execs);
 	out_number(f, "guest", s->guest);
@@ -550,6 +553,11 @@ out_status(FILE *f, const struct proto_status_info *s,
 		out_line(f, "not limited", s->unenforced);
 	fprintf(f, "%-12s %llu, %llu of them ready\n", "sandboxes",
 	    (unsigned long long)s->sandboxes, (unsigned long long)s->ready);
+	if (s->missing != 0)
+		fprintf(f, "%-12s %llu, at the Engine\n", "missing",
+		    (unsigned long long)s->missing);
+	if (s->strays != 0)
+		out_number(f, "strays", s->strays);
 	out_number(f, "execs", s->execs);
 	out_number(f, "clients", s->clients);
 	fprintf(f, "%-12s %llu, %llu that go on, %llu of them subscriptions\n",

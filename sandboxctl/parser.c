@@ -53,6 +53,9 @@ static const struct option_def	 opts_logs[] = {
 static const struct option_def	 opts_ps[] = {
 	{ 'a', NULL }, { 0, NULL }
 };
+static const struct option_def	 opts_reconcile[] = {
+	{ 'f', NULL }, { 0, NULL }
+};
 static const struct option_def	 opts_wait[] = {
 	{ 't', "seconds" }, { 0, NULL }
 };
@@ -72,6 +75,7 @@ const struct command commands[] = {
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
 	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
+	{ "reconcile", opts_reconcile, "", 0, 0, 0, cmd_reconcile },
 	{ "reload", opts_none, "", 0, 0, 0, cmd_reload },
 	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },

@@ -62,7 +62,7 @@ struct ctl {
 	uint32_t		 mcpus;		/* -c */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e */
-	int			 follow;	/* -f */
+	int			 follow;	/* -f, also of reconcile */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	struct kvv		 labels;	/* -l */
@@ -106,6 +106,7 @@ void		 ctl_ref(struct ctl *, const struct proto_sandbox *, char *,
 
 /* cmd_daemon.c */
 int		 cmd_ping(struct ctl *);
+int		 cmd_reconcile(struct ctl *);
 int		 cmd_reload(struct ctl *);
 int		 cmd_rules(struct ctl *);
 int		 cmd_status(struct ctl *);

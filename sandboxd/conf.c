@@ -50,6 +50,7 @@ static const struct config conf_default = {
 		.engine = 60,
 		.reattach = 30,
 		.stall = 30,
+		.stray = 600,
 	},
 	.retain = {
 		.history = 30 * DAY,

@@ -100,6 +100,7 @@ struct conf_timeouts {
 	uint32_t	 engine;		/* one call to the Engine */
 	uint32_t	 reattach;		/* attached exec's client */
 	uint32_t	 stall;			/* of an exec's first reader */
+	uint32_t	 stray;			/* a container of no sandbox */
 };
 
 struct conf_retain {

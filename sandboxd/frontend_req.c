@@ -29,6 +29,7 @@ union request_any {
 	struct proto_kill		 kill;
 	struct proto_events		 events;
 	struct proto_credit		 credit;
+	struct proto_reconcile		 reconcile;
 	struct proto_image_import	 image_import;
 };
 
@@ -60,6 +61,7 @@ static const struct {
 	[PROTO_LOG_VERIFY] = { 1, REQ_LONG },
 	[PROTO_RULES] = { 1, REQ_SHORT },
 	[PROTO_DOCTOR] = { 1, REQ_SHORT },
+	[PROTO_RECONCILE] = { 1, REQ_LONG },
 };
 
 int
@@ -240,7 +242,8 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 	    proto_def(type)->nfields == 0 ? NULL : any);
 	/* These say nothing until they end. */
 	if (type == PROTO_WAIT || type == PROTO_WAIT_STATE ||
-	    type == PROTO_EVENTS || type == PROTO_LOG_VERIFY)
+	    type == PROTO_EVENTS || type == PROTO_LOG_VERIFY ||
+	    type == PROTO_RECONCILE)
 		request_accepted(c, r);
 }
 

@@ -48,6 +48,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, t_engine, M_UINT, 0, 0),
 	MSG_F(msg_conf, t_reattach, M_UINT, 0, 0),
 	MSG_F(msg_conf, t_stall, M_UINT, 0, 0),
+	MSG_F(msg_conf, t_stray, M_UINT, 0, 0),
 	MSG_F(msg_conf, retain_history, M_UINT, 0, 0),
 	MSG_F(msg_conf, allow_root, M_UINT, 0, 0),
 	MSG_F(msg_conf, unenforced, M_UINT, 0, 0),

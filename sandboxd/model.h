@@ -59,6 +59,7 @@ struct sbx_row {
 	uint64_t	 created;
 	uint64_t	 changed;
 	uint32_t	 dirty;		/* something may be left to remove */
+	uint64_t	 missing;	/* not at the Engine, since; 0: it is */
 };
 
 /* The row of an exec. */
@@ -125,7 +126,8 @@ enum op_kind {
 	OP_RESTOP,
 	OP_DELETE,
 	OP_UNDO,		/* what never was ready leaves nothing */
-	OP_UNBOX		/* what was leaves its workspace alone */
+	OP_UNBOX,		/* what was leaves its workspace alone */
+	OP_REIN			/* what is stopped must not run */
 };
 
 struct op {
@@ -161,7 +163,8 @@ struct sandbox {
 	u_int			 nexecs;
 	struct op		 op;
 	struct waiters		 waiters;
-	int			 listed;	/* inventory is to name it */
+	enum sbx_state		 listed;	/* when the inventory began */
+	uint64_t		 asked;		/* and its operation then */
 	int			 named;		/* and did */
 	int			 here;		/* its guest is connected */
 	struct msg_box_state	 box;		/* as the inventory said */

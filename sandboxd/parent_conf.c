@@ -181,6 +181,7 @@ conf_to_msg(struct msg_conf *m)
 	m->t_engine = c->timeouts.engine * MS;
 	m->t_reattach = c->timeouts.reattach * MS;
 	m->t_stall = c->timeouts.stall * MS;
+	m->t_stray = c->timeouts.stray * MS;
 	m->retain_history = c->retain.history * MS;
 	m->allow_root = (uint32_t)c->user_root;
 	m->unenforced = c->unenforced;

@@ -29,7 +29,7 @@ int		 yyparse(void);
 %token	DISK ENGINE EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES
 %token	INCLUDE LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY
 %token	READONLY REATTACH REQUESTS RESTART RETAIN SANDBOX SANDBOXES SOCKET
-%token	STALL STATE STOP SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID
+%token	STALL STATE STOP STRAY SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID
 %token	UNENFORCED USER
 %token	BAD STRING
 
@@ -348,6 +348,10 @@ timeout		: CREATE STRING {
 			set_time(S_TMO_STALL, &conf->timeouts.stall,
 			    "stall", &$2, 1, 86400);
 		}
+		| STRAY STRING {
+			set_time(S_TMO_STRAY, &conf->timeouts.stray,
+			    "stray", &$2, 0, 30 * 86400);
+		}
 		;
 
 %%
@@ -400,6 +404,7 @@ static const struct {
 	{ "stall",	STALL },
 	{ "state",	STATE },
 	{ "stop",	STOP },
+	{ "stray",	STRAY },
 	{ "subscriptions", SUBSCRIPTIONS },
 	{ "swap",	SWAP },
 	{ "timeouts",	TIMEOUTS },

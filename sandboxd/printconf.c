@@ -181,6 +181,7 @@ print_times(FILE *fp, const struct config *conf)
 		{ "create", t->create }, { "stop", t->stop },
 		{ "delete", t->delete }, { "engine", t->engine },
 		{ "reattach", t->reattach }, { "stall", t->stall },
+		{ "stray", t->stray },
 	}, retains[] = {
 		{ "history", r->history },
 	};

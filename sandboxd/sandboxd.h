@@ -207,6 +207,7 @@ struct msg_conf {
 	uint64_t	 t_engine;	/* one call */
 	uint64_t	 t_reattach;	/* attached exec without its client */
 	uint64_t	 t_stall;	/* primary reader without progress */
+	uint64_t	 t_stray;	/* container of no sandbox is kept */
 	/* retain { } */
 	uint64_t	 retain_history;
 	/* policy { } */

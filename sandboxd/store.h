@@ -15,6 +15,7 @@
  *	store_broker.c		the broker's pipe
  *	store_runner.c		the runner's pipe
  *	store_reconcile.c	what a start, or the Engine's return, finds
+ *	store_recover.c		what it leaves in doubt
  *	store_events.c		subscriptions, verification of the log
  *	store_types.c		what each event may say
  *	store_retain.c		the end of a history
@@ -181,6 +182,8 @@ struct store {
 	int			 hostboot;	/* the host has been restarted */
 	int			 booted;	/* this start of it is on record */
 	uint64_t		 inventory;	/* its operation, 0: none */
+	char			 inventory_why[TEXT_MAX + 1]; /* it failed */
+	int			 engine_left;	/* away since the last one */
 };
 
 extern struct store	 st;
@@ -293,6 +296,8 @@ int		 audit_has_type(const char *, const struct record *);
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,
 		    const char *);
 void		 change_clean(struct sandbox *, const char *);
+void		 change_note(struct sandbox *, enum event_type, const char *,
+		    const char *);
 uint32_t	 uid_take(struct model *);
 int		 policy_image(const char *);
 
@@ -343,10 +348,22 @@ int		 runner_recv_broke(struct chan *, struct frame *, void *);
 void		 reconcile_start(void);
 void		 reconcile_engine(void);
 void		 reconcile_container(const struct msg_box_state *);
+int		 reconcile_is_due(const struct sandbox *);
 int		 reconcile_late(struct sandbox *, const struct msg_box_state *);
 void		 reconcile_dead(struct sandbox *,
 		    const struct msg_box_state *);
 void		 reconcile_end(const struct msg_box_done *);
+
+/* store_recover.c */
+void		 recover_begin(void);
+void		 recover_end(void);
+int		 recover_strange(void);
+int		 recover_keep(struct sandbox *, int);
+void		 recover_stray(const struct sandbox *,
+		    const struct msg_box_state *);
+void		 recover_answer(enum code, const char *);
+uint64_t	 recover_strays(void);
+int		 recover_recv_reconcile(struct chan *, struct frame *, void *);
 
 /* store_events.c */
 int		 events_recv_events(struct chan *, struct frame *, void *);

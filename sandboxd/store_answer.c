@@ -121,6 +121,7 @@ answer_state(const struct asker *a, struct sandbox *sb, enum sbx_state state)
 	m.user = r->uid;
 	m.created = r->created;
 	m.changed = r->changed;
+	m.missing = r->missing;
 	m.seq = sb->sseq;
 	m.execs = sb->nexecs;
 	m.guest = r->guest;

@@ -47,6 +47,8 @@ broker_recv_engine(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	(void)f;
 	st.engine = *m;
+	if (!m->up)
+		st.engine_left = 1;
 	if (!m->up && was)
 		log_warnx("the Engine is away: %s", m->text);
 	else if (m->up && !was) {

@@ -96,6 +96,7 @@ change_row(struct change *c)
 	case VERB_FAILED:
 		/* What is undone from now on is an operation of its own. */
 		sb->r.op = store_op();
+		sb->r.missing = 0;
 		/* FALLTHROUGH */
 	case VERB_STOPPED:
 	case VERB_DIED:
@@ -104,6 +105,7 @@ change_row(struct change *c)
 		break;
 	case VERB_DELETED:
 		sb->r.dirty = 0;
+		sb->r.missing = 0;
 		sb->r.pid = 0;
 		sb->r.boot = 0;
 		break;
@@ -252,4 +254,46 @@ change_clean(struct sandbox *sb, const char *left)
 		log_warnx("sandbox %s (%llu): left over: %s", sb->r.id,
 		    (unsigned long long)sb->r.n, left);
 	batch_following(&st.batch, body_clean, done_clean, c);
+}
+
+struct note {
+	struct sandbox	*sb;
+	enum event_type	 type;
+	const char	*key;
+	char		 text[CAUSE_MAX + 1];
+};
+
+static int
+body_note(struct batch *b, void *arg)
+{
+	struct note	*q = arg;
+	struct kvv	 d = { 0 };
+
+	detail_str(&d, q->key, q->text);
+	return (store_event(b, q->sb, q->type, ACTOR_DAEMON, 0, &d));
+}
+
+static void
+done_note(void *arg, int result)
+{
+	(void)result;
+	free(arg);
+}
+
+/* What was found, and changes no state: an event and a line of the log. */
+void
+change_note(struct sandbox *sb, enum event_type type, const char *key,
+    const char *text)
+{
+	struct note	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->type = type;
+	q->key = key;
+	strlcpy(q->text, text, sizeof(q->text));
+	log_warnx("sandbox %s (%llu): %s", sb->r.id,
+	    (unsigned long long)sb->r.n, text);
+	batch_following(&st.batch, body_note, done_note, q);
 }

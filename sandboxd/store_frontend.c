@@ -102,11 +102,14 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 			continue;
 		m.sandboxes += sb->r.state != SBX_DELETED;
 		m.ready += sb->r.state == SBX_READY;
+		m.missing += sb->r.missing != 0 &&
+		    sb->r.state != SBX_DELETED;
 		m.execs += sb->nexecs;
 	}
 	m.clients = st.nsessions;
 	m.subscriptions = events_subs();
 	m.events = st.log.done_seq;
+	m.strays = a.others != 0 ? recover_strays() : 0;
 	answer(&a, PROTO_STATUS_INFO, &m);
 	answer_end(&a);
 	return (0);
@@ -306,6 +309,11 @@ frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
 		return (0);
 	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
 		return (0);
+	if (verb == VERB_RESUME && sb->r.missing) {
+		answer_error(&a, CODE_UNAVAILABLE, NULL, "%s: the Engine "
+		    "does not have its container", sb->r.id);
+		return (0);
+	}
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	q->a = a;
@@ -399,6 +407,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_LOG_VERIFY, events_recv_verify },
 	{ PROTO_RULES, rights_recv_rules },
 	{ PROTO_DOCTOR, doctor_recv_doctor },
+	{ PROTO_RECONCILE, recover_recv_reconcile },
 };
 
 void

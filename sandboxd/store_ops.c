@@ -31,7 +31,8 @@ enum step {
 	STEP_READY,
 	STEP_STOPPED,
 	STEP_DELETED,
-	STEP_CLEAN
+	STEP_CLEAN,
+	STEP_OVER
 };
 
 static const enum step steps[][8] = {
@@ -52,6 +53,7 @@ static const enum step steps[][8] = {
 	[OP_UNDO] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_WORK_REMOVE,
 	    STEP_CLEAN },
 	[OP_UNBOX] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_CLEAN },
+	[OP_REIN] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_OVER },
 };
 
 static void	op_next(struct sandbox *);
@@ -399,6 +401,10 @@ op_do(struct sandbox *sb, enum step step)
 		timer_del(&sb->op.deadline);
 		change_clean(sb, NULL);
 		break;
+	case STEP_OVER:
+		sb->op.active = 0;
+		timer_del(&sb->op.deadline);
+		break;
 	case STEP_END:
 		break;
 	}
@@ -420,7 +426,8 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	op_dequeue(op);
 	op->kind = kind;
 	/* The answer of what it undoes may still come under that number. */
-	op->number = kind == OP_UNRESUME ? store_op() : sb->r.op;
+	op->number = kind == OP_UNRESUME || kind == OP_REIN ? store_op() :
+	    sb->r.op;
 	op->step = 0;
 	op->active = 1;
 	op->committing = op->hello = op->started = 0;
@@ -488,6 +495,10 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 	case OP_UNBOX:
 		op->active = 0;
 		change_clean(sb, text);
+		return;
+	case OP_REIN:
+		op->active = 0;
+		change_note(sb, EV_SBX_LEFT, "left", text);
 		return;
 	default:
 		op->committing = 1;

@@ -3,10 +3,8 @@
  *
  * At the start the runner is told which guests to expect and which execs have
  * no end; that needs no Engine.  When the Engine is there its containers are
- * compared with what the log says: operations that were cut off go on from
- * their first step, each of which does nothing where nothing is to be done;
- * sandboxes whose container has ended are stopped; what is ours by its label
- * and belongs to no sandbox is removed.
+ * compared with what the log says.  What follows of the two is in the table
+ * of recover.c, and each of its outcomes is a function here.
  */
 #include <sys/types.h>
 
@@ -16,6 +14,7 @@
 
 #include "fault.h"
 #include "log.h"
+#include "recover.h"
 #include "store.h"
 
 /* Before anything is asked of the Engine. */
@@ -36,8 +35,6 @@ reconcile_start(void)
 static void
 reconcile_operation(struct sandbox *sb)
 {
-	if (sb->op.active)
-		return;
 	switch (sb->r.state) {
 	case SBX_PENDING:
 		op_start(sb, OP_RECREATE);
@@ -51,10 +48,6 @@ reconcile_operation(struct sandbox *sb)
 	case SBX_DELETING:
 		op_start(sb, OP_DELETE);
 		break;
-	case SBX_FAILED:
-		if (sb->r.dirty)
-			op_undo(sb);
-		break;
 	default:
 		break;
 	}
@@ -67,29 +60,18 @@ reconcile_engine(void)
 	struct sandbox	*sb;
 
 	/*
-	 * Only what was there before the question is judged by the answer.
+	 * Only what was there before the question, and has not changed since,
+	 * is judged by the answer.
 	 */
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
-		sb->listed = sb->r.state == SBX_READY ||
-		    sb->r.state == SBX_STOPPED;
+		sb->listed = sb->op.active ? SBX_NONE : sb->r.state;
+		sb->asked = sb->r.op;
 		sb->named = 0;
 	}
+	recover_begin();
 	st.inventory = store_op();
 	fault("store.inventory.before");
 	pipe_send(&st.broker, MSG_INVENTORY, st.inventory, 0, 0, -1, NULL);
-}
-
-static void
-reconcile_stray(const struct msg_box_state *m)
-{
-	struct msg_box_ref	 ref;
-
-	log_warnx("container %.12s of no sandbox of ours: removed",
-	    m->container);
-	memset(&ref, 0, sizeof(ref));
-	strlcpy(ref.container, m->container, sizeof(ref.container));
-	strlcpy(ref.nonce, m->nonce, sizeof(ref.nonce));
-	pipe_send(&st.broker, MSG_BOX_REMOVE, store_op(), 0, 0, -1, &ref);
 }
 
 /*
@@ -105,7 +87,7 @@ reconcile_late(struct sandbox *sb, const struct msg_box_state *m)
 		return (0);
 	/* Its removal is on its way, by its name. */
 	if (sb == NULL || !sb->op.queued)
-		reconcile_stray(m);
+		recover_stray(sb, m);
 	return (1);
 }
 
@@ -114,19 +96,38 @@ reconcile_container(const struct msg_box_state *m)
 {
 	struct sandbox	*sb;
 
-	/*
-	 * A deleted one that is dirty no more has nothing left, and the
-	 * number of what failed is being undone by its own operation.
-	 */
 	sb = model_number(&st.model, m->n);
+	/* A deleted one that is dirty no more has nothing left. */
 	if (sb == NULL || strcmp(m->nonce, sb->r.nonce) != 0 ||
 	    sb->r.state == SBX_DELETED) {
 		if (!m->gone)
-			reconcile_stray(m);
+			recover_stray(sb, m);
 		return;
 	}
 	sb->named = 1;
 	sb->box = *m;
+}
+
+/*
+ * Why a container does not run any more, in a word that programs know and
+ * then one for people.  What cannot be known is not said: that memory ran out
+ * once does not tell that this was the end of it.
+ */
+static void
+reconcile_cause(char *cause, size_t len, const struct msg_box_state *m,
+    int watched)
+{
+	const char	*late = watched ? "" : ", while nobody watched";
+
+	if (m->gone)
+		snprintf(cause, len, "removed: its container is gone");
+	else if (m->oom)
+		snprintf(cause, len, "out_of_memory: its container ended "
+		    "with status %d%s", m->exitcode, late);
+	else
+		snprintf(cause, len, "%s: its container ended with status "
+		    "%d%s", m->exitcode > 128 ? "killed" : "exited",
+		    m->exitcode, late);
 }
 
 /* The container of a sandbox is not running, or not there. */
@@ -135,13 +136,7 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 {
 	char	 cause[CAUSE_MAX + 1];
 
-	if (m->gone)
-		strlcpy(cause, "its container is gone", sizeof(cause));
-	else if (m->oom)
-		strlcpy(cause, "out of memory", sizeof(cause));
-	else
-		snprintf(cause, sizeof(cause), "its container ended with "
-		    "status %d", m->exitcode);
+	reconcile_cause(cause, sizeof(cause), m, 1);
 	switch (sb->r.state) {
 	case SBX_READY:
 		change_state(sb, m->gone ? VERB_FAILED : VERB_DIED,
@@ -167,22 +162,88 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 }
 
 static void
-reconcile_judge(struct sandbox *sb)
+reconcile_missing(struct sandbox *sb)
 {
 	struct msg_box_state	 none;
 
-	if (!sb->named) {
-		memset(&none, 0, sizeof(none));
-		none.gone = 1;
-		reconcile_dead(sb, &none);
-	} else if (sb->r.state == SBX_READY && !sb->box.running) {
-		change_state(sb, VERB_DIED, CODE_ENGINE_ERROR,
-		    st.hostboot ? "host_restart" : "engine_restart");
-	} else if (sb->r.state == SBX_READY && sb->r.pid != sb->box.pid) {
-		/* Somebody else has started it again: not our guest. */
-		change_state(sb, VERB_FAILED, CODE_PROTOCOL,
-		    "its container was started by somebody else");
-	}
+	memset(&none, 0, sizeof(none));
+	none.gone = 1;
+	reconcile_dead(sb, &none);
+}
+
+/* It died, with what it ran on if that was away, or while we were. */
+static void
+reconcile_stopped(struct sandbox *sb)
+{
+	char	 cause[CAUSE_MAX + 1];
+
+	if (st.hostboot)
+		strlcpy(cause, "host_restart", sizeof(cause));
+	else if (st.engine_left)
+		strlcpy(cause, "engine_restart", sizeof(cause));
+	else
+		reconcile_cause(cause, sizeof(cause), &sb->box, 0);
+	change_state(sb, VERB_DIED, CODE_ENGINE_ERROR, cause);
+}
+
+static void
+reconcile_foreign(struct sandbox *sb)
+{
+	change_state(sb, VERB_FAILED, CODE_PROTOCOL,
+	    "foreign: its container was started by somebody else");
+}
+
+/* Nothing runs that was not asked for here. */
+static void
+reconcile_kill(struct sandbox *sb)
+{
+	change_note(sb, EV_SBX_OUTSIDE, "what",
+	    "its container was started by somebody else, and is ended");
+	op_start(sb, OP_REIN);
+}
+
+static void	(*const outcomes[REC_NKINDS])(struct sandbox *) = {
+	[REC_AGAIN] = reconcile_operation,
+	[REC_MISSING] = reconcile_missing,
+	[REC_STOPPED] = reconcile_stopped,
+	[REC_FOREIGN] = reconcile_foreign,
+	[REC_KILL] = reconcile_kill,
+	[REC_UNDO] = op_undo,
+};
+
+static enum at_engine
+reconcile_at(const struct sandbox *sb)
+{
+	if (!sb->named)
+		return (AT_NONE);
+	if (!sb->box.running)
+		return (AT_ENDED);
+	return (sb->r.pid == sb->box.pid ? AT_RUNS : AT_OTHER);
+}
+
+/* What was cut off is so whenever; the rest must not have changed since. */
+int
+reconcile_is_due(const struct sandbox *sb)
+{
+	if (sb->op.active)
+		return (0);
+	return (recover_judge(sb->r.state, AT_NONE) == REC_AGAIN ||
+	    (sb->listed == sb->r.state && sb->asked == sb->r.op));
+}
+
+static void
+reconcile_judge(struct sandbox *sb)
+{
+	enum recover	 rec = recover_judge(sb->r.state, reconcile_at(sb));
+
+	/* What failed and could not be removed is tried once more. */
+	if (sb->r.state == SBX_FAILED && sb->r.dirty)
+		rec = REC_UNDO;
+	/* Deleted ones are strays, which have gone their way already. */
+	if (sb->r.state == SBX_DELETED)
+		rec = REC_KEEP;
+	if (outcomes[rec] != NULL)
+		outcomes[rec](sb);
 }
 
 static void
@@ -196,26 +257,41 @@ reconcile_again(int fd, short event, void *arg)
 		reconcile_engine();
 }
 
+/* Told once, and again only if it has another reason. */
+static void
+reconcile_failed(const char *why)
+{
+	static struct event	 again;
+
+	if (strcmp(st.inventory_why, why) != 0)
+		log_warnx("what the Engine has cannot be known: %s", why);
+	strlcpy(st.inventory_why, why, sizeof(st.inventory_why));
+	recover_answer(CODE_UNAVAILABLE, why);
+	timer_set(&again, reconcile_again, NULL, STORE_RETRY_MS);
+}
+
 void
 reconcile_end(const struct msg_box_done *m)
 {
-	static struct event	 again;
 	struct sandbox		*sb;
+	int			 strange;
 
 	st.inventory = 0;
 	if (m->code != CODE_OK) {
-		log_warnx("inventory: %s", m->text);
-		timer_set(&again, reconcile_again, NULL, STORE_RETRY_MS);
+		reconcile_failed(m->text);
 		return;
 	}
+	st.inventory_why[0] = '\0';
+	strange = recover_strange();
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
-		if (sb->listed && (sb->r.state == SBX_READY ||
-		    sb->r.state == SBX_STOPPED))
+		if (reconcile_is_due(sb) && !recover_keep(sb, strange))
 			reconcile_judge(sb);
-		sb->listed = 0;
-		reconcile_operation(sb);
+		sb->listed = SBX_NONE;
 	}
+	recover_end();
+	st.engine_left = 0;
 	/* From now on it is the Engine that ends containers. */
 	store_booted();
+	recover_answer(CODE_OK, NULL);
 	fault("store.inventory.after");
 }

@@ -33,6 +33,11 @@ static const char *const event_details[EV_MAX] = {
 	[EV_SBX_COLLECTED] = "sandbox owner events",
 	[EV_LOG_ANCHOR] = "sequence",
 	[EV_AUDIT_REFUSED] = "code what on why more",
+	[EV_SBX_MISSING] = "",
+	[EV_SBX_FOUND] = "",
+	[EV_SBX_OUTSIDE] = "what",
+	[EV_STRAY_FOUND] = "container sandbox number",
+	[EV_STRAY_REMOVED] = "container sandbox number",
 };
 
 static int

@@ -115,7 +115,7 @@ boot_body()
 	box
 	both_die
 	start_as ""
-	stopped_by engine_restart
+	stopped_by killed
 	both_die
 	shim all clock 0 0
 	start_as one
@@ -123,7 +123,7 @@ boot_body()
 	both_die
 	shim all clock $YEAR 0
 	start_as one
-	stopped_by engine_restart
+	stopped_by killed
 	atf_check -o ignore timeout 120 "$CTL" resume "$BOX"
 	daemon_kill
 	start_as two
@@ -143,7 +143,7 @@ boot_body()
 	both_die
 	shim all clock -$YEAR 0
 	start_as three
-	stopped_by engine_restart
+	stopped_by killed
 	atf_check -o ignore timeout 120 "$CTL" delete "$BOX"
 	nothing_left
 	daemon_stop

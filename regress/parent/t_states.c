@@ -1,5 +1,5 @@
 /*
- * The table of states in sandboxd(8) is that of the program.
+ * The tables of states and of recovery in sandboxd(8) are those of the program.
  */
 
 #include <atf-c.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lifecycle.h"
+#include "recover.h"
 
 /* The verbs of a client in the page's columns, and what ends or happens. */
 static const enum sbx_verb	 asked[] = {
@@ -41,10 +42,24 @@ row_of(enum sbx_state state, char *row, size_t len)
 	strlcat(row, "\n", len);
 }
 
+static void
+recover_row(enum sbx_state state, char *row, size_t len)
+{
+	int	 at;
+
+	snprintf(row, len, ".It %s", lifecycle_name(state));
+	for (at = 0; at < AT_NPLACES; at++) {
+		strlcat(row, " Ta ", len);
+		strlcat(row, recover_name(recover_judge(state,
+		    (enum at_engine)at)), len);
+	}
+	strlcat(row, "\n", len);
+}
+
 ATF_TC_WITHOUT_HEAD(page);
 ATF_TC_BODY(page, tc)
 {
-	char		 path[4096], row[512], page[65536];
+	char		 path[4096], row[512], page[262144];
 	const char	*top = getenv("SBX_TOP");
 	FILE		*fp;
 	size_t		 n;
@@ -59,6 +74,9 @@ ATF_TC_BODY(page, tc)
 	page[n] = '\0';
 	for (s = SBX_NONE + 1; s < SBX_NSTATES; s++) {
 		row_of((enum sbx_state)s, row, sizeof(row));
+		ATF_CHECK_MSG(strstr(page, row) != NULL,
+		    "the page lacks: %s", row);
+		recover_row((enum sbx_state)s, row, sizeof(row));
 		ATF_CHECK_MSG(strstr(page, row) != NULL,
 		    "the page lacks: %s", row);
 	}

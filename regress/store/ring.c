@@ -431,6 +431,8 @@ ring_make_ready(uint64_t n, uint64_t op, uint32_t order, const char *nonce)
 	ring_send(&ring.runner, MSG_LISTENING, op, 0, 0, &ok);
 	ring_get(&ring.broker, order, &g);
 	ATF_REQUIRE_EQ(g.f.op, op);
+	if (order == MSG_BOX_CREATE)
+		strlcpy(ring.nonce, g.m.create.nonce, sizeof(ring.nonce));
 	if (nonce != NULL)
 		ATF_REQUIRE_STREQ(g.m.create.nonce, nonce);
 	ring_done(&g);

@@ -24,6 +24,7 @@ struct ring {
 	struct chan	 runner;
 	struct msg_conf	 conf;
 	uint32_t	 req;		/* newest request's number */
+	char		 nonce[33];	/* newest container's mark */
 };
 
 /* A message that was received; decoded in msg, to be cleared. */

@@ -1,0 +1,693 @@
+/*
+ * What a start, or the Engine's return, makes of a sandbox: each row of the
+ * table in sandboxd(8), and what is kept because it is in doubt.
+ *
+ * regress-srcs: ring.c
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "recover.h"
+#include "ring.h"
+
+static const char *const	 places[AT_NPLACES] = {
+	"none", "ended", "runs", "other"
+};
+
+/* The states that a test can put a sandbox into, and leave it in. */
+static const enum sbx_state	 states[] = {
+	SBX_PENDING, SBX_READY, SBX_STOPPING, SBX_STOPPED, SBX_RESUMING,
+	SBX_DELETING, SBX_DELETED, SBX_FAILED
+};
+
+static void
+show(const char *id, struct got *g)
+{
+	struct got	 end;
+	uint32_t	 req;
+
+	req = ring_ref(USER_SESSION, PROTO_SHOW, id, 0);
+	ring_answer(req, PROTO_SANDBOX, g);
+	ring_answer(req, PROTO_END, &end);
+	ring_done(&end);
+}
+
+/* Another pipe's messages come when they come. */
+static int
+again(int *tries)
+{
+	struct timespec	 ts = { 0, 10 * 1000 * 1000 };
+
+	nanosleep(&ts, NULL);
+	return (++*tries < 6000);
+}
+
+static void
+cause_is(const char *id, const char *state, const char *cause)
+{
+	struct got	 g;
+	int		 tries = 0, ok;
+
+	do {
+		show(id, &g);
+		ok = strcmp(g.m.sandbox.state, state) == 0 &&
+		    strncmp(g.m.sandbox.cause, cause, strlen(cause)) == 0;
+		if (!ok)
+			printf("%s: %s, %s\n", id, g.m.sandbox.state,
+			    g.m.sandbox.cause);
+		ring_done(&g);
+	} while (!ok && again(&tries));
+	ATF_REQUIRE_MSG(ok, "%s is not %s: %s", id, state, cause);
+}
+
+static void
+missing_is(const char *id, int is)
+{
+	struct got	 g;
+	int		 tries = 0, ok;
+
+	do {
+		show(id, &g);
+		ok = (g.m.sandbox.missing != 0) == is;
+		ring_done(&g);
+	} while (!ok && again(&tries));
+	ATF_REQUIRE_MSG(ok, "%s is %smissing", id, is ? "not " : "");
+}
+
+/* How often such an event of the sandbox ("": of the host) is in the log. */
+static int
+count(const char *id, const char *type)
+{
+	struct proto_events	 m;
+	struct got		 g;
+	uint32_t		 req;
+	int			 n = 0, more = 1;
+
+	memset(&m, 0, sizeof(m));
+	m.sandbox = strdup(id);
+	strlcpy(m.type, type, sizeof(m.type));
+	m.from = 1;
+	req = ring_ask(id[0] == '\0' ? ROOT_SESSION : USER_SESSION,
+	    PROTO_EVENTS, &m);
+	free(m.sandbox);
+	while (more) {
+		ring_frame_any(&ring.frontend, &g);
+		ATF_REQUIRE_EQ(g.f.req, req);
+		ATF_REQUIRE(g.f.type == PROTO_EVENT || g.f.type == PROTO_END);
+		more = g.f.type == PROTO_EVENT;
+		n += more;
+		ring_done(&g);
+	}
+	return (n);
+}
+
+static void
+count_is(const char *id, const char *type, int n)
+{
+	int	 tries = 0;
+
+	while (count(id, type) != n)
+		ATF_REQUIRE_MSG(again(&tries), "%d of %s", count(id, type),
+		    type);
+}
+
+static struct msg_box_state
+box_of(uint64_t n, const char *nonce, enum at_engine at)
+{
+	struct msg_box_state	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	snprintf(m.container, sizeof(m.container), "c%d", (int)n);
+	strlcpy(m.nonce, nonce, sizeof(m.nonce));
+	m.running = at == AT_RUNS || at == AT_OTHER;
+	m.pid = at == AT_RUNS ? 1000 + n : at == AT_OTHER ? 77 : 0;
+	m.exitcode = at == AT_ENDED ? 137 : 0;
+	return (m);
+}
+
+static uint64_t	 inventory;
+
+static void
+inventory_begin(void)
+{
+	struct msg_engine	 m;
+	struct got		 g;
+
+	memset(&m, 0, sizeof(m));
+	m.up = 1;
+	ring_send(&ring.broker, MSG_ENGINE, 0, 0, 0, &m);
+	ring_get(&ring.broker, MSG_INVENTORY, &g);
+	inventory = g.f.op;
+	ring_done(&g);
+}
+
+static void
+inventory_has(uint64_t n, const char *nonce, enum at_engine at)
+{
+	struct msg_box_state	 m = box_of(n, nonce, at);
+
+	if (at != AT_NONE)
+		ring_send(&ring.broker, MSG_CONTAINER, inventory, 0, 0, &m);
+}
+
+static void
+inventory_end(void)
+{
+	struct msg_box_done	 m;
+
+	memset(&m, 0, sizeof(m));
+	ring_send(&ring.broker, MSG_INVENTORY_END, inventory, 0, 0, &m);
+}
+
+/* One that is ready; its nonce. */
+static uint64_t
+ready(const char *id, char nonce[33])
+{
+	uint64_t	 n = ring_ready(USER_SESSION, id);
+
+	strlcpy(nonce, ring.nonce, 33);
+	return (n);
+}
+
+static void
+ask(uint32_t type, const char *id)
+{
+	uint32_t	 req = ring_ref(USER_SESSION, type, id, 0);
+
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+}
+
+static void
+stop(uint64_t n, const char *id)
+{
+	struct msg_guest_gone	 gone;
+	struct msg_box_state	 dead;
+	struct got		 g;
+
+	ask(PROTO_STOP, id);
+	ring_skip(&ring.runner, MSG_GUEST_STOP);
+	memset(&gone, 0, sizeof(gone));
+	gone.n = n;
+	gone.bye = 1;
+	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &gone);
+	ring_get(&ring.broker, MSG_BOX_KILL, &g);
+	memset(&dead, 0, sizeof(dead));
+	dead.n = n;
+	ring_send(&ring.broker, MSG_BOX_DEAD, g.f.op, 0, 0, &dead);
+	ring_done(&g);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	cause_is(id, "stopped", "");
+}
+
+/* A sandbox in that state, whose operation goes no further; its number. */
+static uint64_t
+bring(enum sbx_state state, const char *id, char nonce[33])
+{
+	struct msg_box_state	 box;
+	uint64_t		 n, op;
+
+	if (state == SBX_PENDING) {
+		nonce[0] = '\0';
+		return (ring_create(USER_SESSION, id, &op));
+	}
+	n = ready(id, nonce);
+	switch (state) {
+	case SBX_STOPPING:
+		ask(PROTO_STOP, id);
+		ring_skip(&ring.runner, MSG_GUEST_STOP);
+		break;
+	case SBX_STOPPED:
+	case SBX_RESUMING:
+		stop(n, id);
+		if (state == SBX_RESUMING) {
+			ask(PROTO_RESUME, id);
+			ring_skip(&ring.parent, MSG_WORK_MAKE);
+		}
+		break;
+	case SBX_DELETING:
+	case SBX_DELETED:
+		ask(PROTO_DELETE, id);
+		if (state == SBX_DELETED) {
+			ring_removed(n);
+			cause_is(id, "deleted", "");
+		} else
+			ring_skip(&ring.broker, MSG_BOX_REMOVE);
+		break;
+	case SBX_FAILED:
+		box = box_of(n, nonce, AT_NONE);
+		box.gone = 1;
+		ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
+		ring_unboxed(n);
+		count_is(id, "sandbox.cleaned", 1);
+		break;
+	default:
+		break;
+	}
+	return (n);
+}
+
+/* The order that the operation of that state begins with. */
+static void
+began_again(enum sbx_state state)
+{
+	switch (state) {
+	case SBX_PENDING:
+	case SBX_RESUMING:
+		ring_skip(&ring.parent, MSG_WORK_MAKE);
+		break;
+	case SBX_STOPPING:
+		ring_skip(&ring.broker, MSG_BOX_KILL);
+		break;
+	default:
+		ring_skip(&ring.broker, MSG_BOX_REMOVE);
+	}
+}
+
+static void
+outcome(enum sbx_state state, enum at_engine at, uint64_t n)
+{
+	const char	*is = lifecycle_name(state);
+
+	switch (recover_judge(state, at)) {
+	case REC_AGAIN:
+		began_again(state);
+		cause_is("one", is, "");
+		break;
+	case REC_MISSING:
+		ring_unboxed(n);
+		cause_is("one", "failed", "removed: ");
+		count_is("one", "sandbox.failed", 1);
+		break;
+	case REC_STOPPED:
+		ring_skip(&ring.runner, MSG_UNLISTEN);
+		cause_is("one", "stopped",
+		    "killed: its container ended with status 137, while");
+		count_is("one", "sandbox.stopped", 1);
+		break;
+	case REC_FOREIGN:
+		ring_unboxed(n);
+		cause_is("one", "failed", "foreign: ");
+		break;
+	case REC_KILL:
+		ring_skip(&ring.broker, MSG_BOX_KILL);
+		cause_is("one", is, "");
+		count_is("one", "sandbox.outside", 1);
+		break;
+	case REC_UNDO:
+		ring_skip(&ring.broker, MSG_BOX_REMOVE);
+		cause_is("one", is, "");
+		break;
+	case REC_KEEP:
+		cause_is("one", is, "");
+		count_is("one", "sandbox.outside", 0);
+		break;
+	default:
+		atf_tc_fail("%s and %s: no outcome", is, places[at]);
+	}
+	ring_quiet(&ring.broker);
+	ring_quiet(&ring.parent);
+}
+
+static void
+up(void)
+{
+	ring_make();
+	ring.conf.t_stray = 600000;
+	ring_start();
+	ring_engine(1);
+}
+
+/* Beside one that is there, so that the Engine is not taken for another. */
+static void
+row(enum sbx_state state, enum at_engine at)
+{
+	char		 nonce[33], other[33];
+	uint64_t	 n, m;
+
+	printf("%s, %s: %s\n", lifecycle_name(state), places[at],
+	    recover_name(recover_judge(state, at)));
+	fflush(stdout);
+	up();
+	n = bring(state, "one", nonce);
+	m = ready("two", other);
+	ring_kill();
+	ring_start();
+	if (recover_judge(state, AT_NONE) == REC_MISSING &&
+	    state != SBX_STOPPED)
+		ring_skip(&ring.runner, MSG_LISTEN);
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_has(n, nonce, at);
+	inventory_has(m, other, AT_RUNS);
+	inventory_end();
+	outcome(state, at, n);
+	ring_state(USER_SESSION, "two", "ready");
+	ring_stop();
+}
+
+ATF_TC(table);
+ATF_TC_HEAD(table, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(aL16) each row of what a start finds; "
+	    "what was cut off goes on (aL21)");
+}
+ATF_TC_BODY(table, tc)
+{
+	size_t	 i;
+	int	 at;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		for (at = 0; at < AT_NPLACES; at++) {
+			/* Nothing has a name yet that could be known. */
+			if (states[i] == SBX_PENDING && at != AT_NONE)
+				continue;
+			row(states[i], (enum at_engine)at);
+		}
+}
+
+/* Every pair has an outcome, and what is none is not taken for one. */
+ATF_TC_WITHOUT_HEAD(whole);
+ATF_TC_BODY(whole, tc)
+{
+	int	 s, at;
+
+	for (s = SBX_NONE + 1; s < SBX_NSTATES; s++)
+		for (at = 0; at < AT_NPLACES; at++)
+			ATF_CHECK(recover_judge((enum sbx_state)s,
+			    (enum at_engine)at) != REC_IMPOSSIBLE);
+	ATF_CHECK(recover_judge(SBX_NSTATES, AT_NONE) == REC_IMPOSSIBLE);
+	ATF_CHECK(recover_judge(SBX_READY, AT_NPLACES) == REC_IMPOSSIBLE);
+	ATF_CHECK(recover_judge(SBX_NONE, AT_NONE) == REC_IMPOSSIBLE);
+}
+
+static void
+status_is(uint64_t missing, uint64_t strays)
+{
+	struct got	 g;
+	uint32_t	 req;
+	int		 tries = 0, ok;
+
+	do {
+		req = ring_ask(ROOT_SESSION, PROTO_STATUS, NULL);
+		ring_answer(req, PROTO_STATUS_INFO, &g);
+		ok = g.m.status.missing == missing &&
+		    g.m.status.strays == strays;
+		ring_done(&g);
+		ring_answered(req, PROTO_END);
+	} while (!ok && again(&tries));
+	ATF_REQUIRE_MSG(ok, "not %d missing and %d strays", (int)missing,
+	    (int)strays);
+}
+
+static uint32_t
+reconcile(uint32_t force)
+{
+	struct proto_reconcile	 m = { force };
+	struct got		 g;
+	uint32_t		 req;
+
+	req = ring_ask(ROOT_SESSION, PROTO_RECONCILE, &m);
+	ring_get(&ring.broker, MSG_INVENTORY, &g);
+	inventory = g.f.op;
+	ring_done(&g);
+	return (req);
+}
+
+/* An Engine that has nothing of ours, and then what it should have. */
+ATF_TC(quarantine);
+ATF_TC_HEAD(quarantine, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c36) another Engine, or an empty one, ends nothing");
+}
+ATF_TC_BODY(quarantine, tc)
+{
+	char		 one[33], two[33];
+	uint64_t	 n1, n2;
+	uint32_t	 req;
+
+	up();
+	n1 = ready("one", one);
+	n2 = ready("two", two);
+	stop(n2, "two");
+	ring_kill();
+	ring_start();
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_end();
+	missing_is("one", 1);
+	missing_is("two", 1);
+	status_is(2, 0);
+	cause_is("one", "ready", "");
+	cause_is("two", "stopped", "");
+	ring_refused(ring_ref(USER_SESSION, PROTO_RESUME, "two", 0),
+	    CODE_UNAVAILABLE);
+	count_is("one", "sandbox.missing", 1);
+	ring_quiet(&ring.broker);
+	ring_quiet(&ring.parent);
+	/* The same again says nothing again, also after a start. */
+	ring_kill();
+	ring_start();
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_end();
+	missing_is("one", 1);
+	count_is("one", "sandbox.missing", 1);
+	/* One that is there does not make the others certain. */
+	req = reconcile(0);
+	inventory_has(n2, two, AT_ENDED);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	missing_is("two", 0);
+	missing_is("one", 1);
+	status_is(1, 0);
+	count_is("two", "sandbox.found", 1);
+	req = reconcile(0);
+	inventory_has(n1, one, AT_RUNS);
+	inventory_has(n2, two, AT_ENDED);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	missing_is("one", 0);
+	status_is(0, 0);
+	cause_is("one", "ready", "");
+	count_is("one", "sandbox.found", 1);
+	count_is("one", "sandbox.failed", 0);
+	ring_quiet(&ring.broker);
+	ring_stop();
+}
+
+/* What is missing can be deleted, and root can have all of it given up. */
+ATF_TC_WITHOUT_HEAD(given_up);
+ATF_TC_BODY(given_up, tc)
+{
+	struct proto_reconcile	 m = { 1 };
+	struct msg_box_done	 bad;
+	char			 one[33], two[33];
+	uint64_t		 n1, n2;
+	uint32_t		 req;
+
+	up();
+	n1 = ready("one", one);
+	n2 = ready("two", two);
+	ring_kill();
+	ring_start();
+	ring_skip(&ring.runner, MSG_LISTEN);
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_end();
+	missing_is("one", 1);
+	ask(PROTO_DELETE, "one");
+	ring_removed(n1);
+	cause_is("one", "deleted", "");
+	missing_is("one", 0);
+	status_is(1, 0);
+	ring_refused(ring_ask(USER_SESSION, PROTO_RECONCILE, &m),
+	    CODE_PERMISSION_DENIED);
+	req = reconcile(0);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	missing_is("two", 1);
+	req = reconcile(1);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	ring_unboxed(n2);
+	cause_is("two", "failed", "removed: ");
+	missing_is("two", 0);
+	/* Its container comes back after all: it is not left behind. */
+	count_is("two", "sandbox.cleaned", 1);
+	req = reconcile(0);
+	inventory_has(n2, two, AT_RUNS);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	ring_unboxed(n2);
+	cause_is("two", "failed", "removed: ");
+	/* A word that was given is not kept for another time. */
+	n1 = ready("three", one);
+	req = reconcile(1);
+	memset(&bad, 0, sizeof(bad));
+	bad.code = CODE_UNAVAILABLE;
+	ring_send(&ring.broker, MSG_INVENTORY_END, inventory, 0, 0, &bad);
+	ring_refused(req, CODE_UNAVAILABLE);
+	req = reconcile(0);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	missing_is("three", 1);
+	ring_engine(0);
+	ring_quiet(&ring.parent);
+	ring_refused(ring_ask(ROOT_SESSION, PROTO_RECONCILE, &m),
+	    CODE_UNAVAILABLE);
+	ring_stop();
+}
+
+/* Nearly all of many is as good as all; a few of many were removed. */
+ATF_TC_WITHOUT_HEAD(few);
+ATF_TC_BODY(few, tc)
+{
+	char		 nonce[12][33], id[16];
+	uint64_t	 n[12];
+	uint32_t	 req;
+	int		 i;
+
+	up();
+	for (i = 0; i < 12; i++) {
+		snprintf(id, sizeof(id), "s%d", i);
+		n[i] = ready(id, nonce[i]);
+	}
+	req = reconcile(0);
+	inventory_has(n[0], nonce[0], AT_RUNS);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	status_is(11, 0);
+	missing_is("s0", 0);
+	req = reconcile(0);
+	for (i = 0; i < 12; i++)
+		inventory_has(n[i], nonce[i], AT_RUNS);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	status_is(0, 0);
+	req = reconcile(0);
+	for (i = 0; i < 11; i++)
+		inventory_has(n[i], nonce[i], AT_RUNS);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	ring_unboxed(n[11]);
+	cause_is("s11", "failed", "removed: ");
+	status_is(0, 0);
+	ring_stop();
+}
+
+/* Who removes a container while we look is taken at the Engine's word. */
+ATF_TC_WITHOUT_HEAD(removed);
+ATF_TC_BODY(removed, tc)
+{
+	struct msg_box_state	 box;
+	char			 nonce[33];
+	uint64_t		 n;
+
+	up();
+	n = ready("one", nonce);
+	box = box_of(n, nonce, AT_NONE);
+	box.gone = 1;
+	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
+	ring_unboxed(n);
+	cause_is("one", "failed", "removed: ");
+	ring_stop();
+}
+
+static void
+stray_removed(const char *container)
+{
+	struct got	 g;
+
+	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+	ATF_CHECK_EQ(g.m.box.n, 0);
+	ATF_CHECK_STREQ(g.m.box.container, container);
+	ring_done(&g);
+}
+
+/* A log of last week meets the containers of today. */
+ATF_TC(strays);
+ATF_TC_HEAD(strays, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c37) containers that the log does not "
+	    "know are kept for a while; strays go (aL15)");
+}
+ATF_TC_BODY(strays, tc)
+{
+	char		 nonce[33];
+	uint64_t	 n;
+	uint32_t	 req;
+
+	up();
+	n = bring(SBX_DELETED, "old", nonce);
+	req = reconcile(0);
+	/* What is known to be gone goes at once. */
+	inventory_has(n, nonce, AT_RUNS);
+	stray_removed("c1");
+	/* Of its number, but another's, and one that nobody has given out. */
+	inventory_has(7, "unknown", AT_RUNS);
+	inventory_has(0, "unknown", AT_ENDED);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	status_is(0, 2);
+	ring_quiet(&ring.broker);
+	/* One event each, however often they are found. */
+	req = reconcile(0);
+	inventory_has(7, "unknown", AT_RUNS);
+	inventory_end();
+	ring_answered(req, PROTO_END);
+	status_is(0, 1);
+	count_is("", "stray.found", 2);
+	/* The number is not given out again. */
+	ATF_CHECK_EQ(ready("new", nonce), 8);
+	req = reconcile(1);
+	inventory_has(7, "unknown", AT_RUNS);
+	inventory_has(8, nonce, AT_RUNS);
+	inventory_end();
+	stray_removed("c7");
+	ring_answered(req, PROTO_END);
+	status_is(0, 0);
+	count_is("", "stray.removed", 2);
+	ring_state(USER_SESSION, "new", "ready");
+	ring_stop();
+}
+
+/* And then they are removed, if they are still there. */
+ATF_TC_WITHOUT_HEAD(strays_due);
+ATF_TC_BODY(strays_due, tc)
+{
+	struct got	 g;
+
+	ring_make();
+	ring.conf.t_stray = 1;
+	ring_start();
+	inventory_begin();
+	inventory_has(7, "unknown", AT_RUNS);
+	inventory_end();
+	/* It is looked at once more before. */
+	ring_get(&ring.broker, MSG_INVENTORY, &g);
+	inventory = g.f.op;
+	ring_done(&g);
+	inventory_has(7, "unknown", AT_RUNS);
+	inventory_end();
+	stray_removed("c7");
+	count_is("", "stray.removed", 1);
+	ring_stop();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, table);
+	ATF_TP_ADD_TC(tp, whole);
+	ATF_TP_ADD_TC(tp, quarantine);
+	ATF_TP_ADD_TC(tp, given_up);
+	ATF_TP_ADD_TC(tp, few);
+	ATF_TP_ADD_TC(tp, removed);
+	ATF_TP_ADD_TC(tp, strays);
+	ATF_TP_ADD_TC(tp, strays_due);
+	return (atf_no_error());
+}
