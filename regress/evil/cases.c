@@ -9,6 +9,7 @@
 
 #include "bounds.h"
 #include "cases.h"
+#include "evil_odd.h"
 
 static const struct evil_names	*names;
 static void			(*each)(const struct evil *, void *);
@@ -124,116 +125,11 @@ end(struct evil *e)
 	msgpack_sbuffer_destroy(&e->body);
 }
 
-/*
- * Values of a type that a field of its kind has not.  From O_NIL on no
- * message has them anywhere: then no field is named.
- */
-enum { O_UINT, O_NEG, O_STR, O_BIN, O_ARRAY, O_MAP, O_NIL, O_TRUE, O_FALSE,
-    O_FLOAT, O_DOUBLE, O_EXT, O_HUGE_STR, O_HUGE_BIN, O_HUGE_ARRAY,
-    O_HUGE_MAP, O_HUGE_EXT, O_DEEP, O_DEEP_MAP, O_NEVER, O_MAX };
-
-static const char *const odd_names[O_MAX] = { "a number",
-    "a negative number", "a string", "bytes", "an array of arrays",
-    "a map of maps", "nil", "true", "false", "a float", "a double",
-    "an extension", "a string of 4 GiB", "bytes of 4 GiB",
-    "an array of 4 G", "a map of 4 G", "an extension of 4 GiB",
-    "100 arrays", "100 maps", "a byte that is never used" };
-
-static int
-odd_is_good(enum msg_kind kind, int odd)
-{
-	switch (kind) {
-	case M_UINT:
-		return (odd == O_UINT);
-	case M_INT:
-		return (odd == O_UINT || odd == O_NEG);
-	case M_STR:
-	case M_TEXT:
-		return (odd == O_STR);
-	default:
-		return (0);
-	}
-}
-
 static void
 pack_raw(msgpack_packer *pk, const void *p, size_t len)
 {
 	if (msgpack_sbuffer_write(pk->data, p, len) != 0)
 		err(1, NULL);
-}
-
-static void
-pack_odd(msgpack_packer *pk, int odd)
-{
-	static const uint8_t	 huge[][6] = {
-		{ 0xdb, 0xff, 0xff, 0xff, 0xff, 'x' },
-		{ 0xc6, 0xff, 0xff, 0xff, 0xff, 'x' },
-		{ 0xdd, 0xff, 0xff, 0xff, 0xff, 1 },
-		{ 0xdf, 0xff, 0xff, 0xff, 0xff, 1 },
-		{ 0xc9, 0xff, 0xff, 0xff, 0xff, 1 },
-	};
-	int			 i;
-
-	switch (odd) {
-	case O_NIL:
-		msgpack_pack_nil(pk);
-		break;
-	case O_TRUE:
-		msgpack_pack_true(pk);
-		break;
-	case O_FALSE:
-		msgpack_pack_false(pk);
-		break;
-	case O_UINT:
-		msgpack_pack_uint64(pk, 1);
-		break;
-	case O_NEG:
-		msgpack_pack_int64(pk, INT64_MIN);
-		break;
-	case O_FLOAT:
-		msgpack_pack_float(pk, 1);
-		break;
-	case O_DOUBLE:
-		msgpack_pack_double(pk, 1);
-		break;
-	case O_STR:
-		pack_text(pk, "x");
-		break;
-	case O_BIN:
-		msgpack_pack_bin(pk, 1);
-		msgpack_pack_bin_body(pk, "x", 1);
-		break;
-	case O_EXT:
-		msgpack_pack_ext(pk, 1, 1);
-		msgpack_pack_ext_body(pk, "x", 1);
-		break;
-	case O_ARRAY:
-		msgpack_pack_array(pk, 1);
-		msgpack_pack_array(pk, 0);
-		break;
-	case O_MAP:
-		msgpack_pack_map(pk, 1);
-		msgpack_pack_map(pk, 0);
-		msgpack_pack_map(pk, 0);
-		break;
-	case O_DEEP:
-		for (i = 0; i < 100; i++)
-			msgpack_pack_array(pk, 1);
-		msgpack_pack_nil(pk);
-		break;
-	case O_DEEP_MAP:
-		for (i = 0; i < 100; i++) {
-			msgpack_pack_map(pk, 1);
-			pack_text(pk, "k");
-		}
-		msgpack_pack_nil(pk);
-		break;
-	case O_NEVER:
-		pack_raw(pk, "\xc1", 1);
-		break;
-	default:
-		pack_raw(pk, huge[odd - O_HUGE_STR], 6);
-	}
 }
 
 static void
@@ -243,13 +139,13 @@ wrong_types(const struct msg_def *def, const struct msg_field *f)
 	struct evil	 e;
 	int		 i;
 
-	for (i = 0; i < O_MAX; i++) {
-		begin(&e, &pk, def, f->name, odd_is_good(f->kind, i) ? ANY :
-		    i < O_NIL ? REFUSED : WRONG);
-		snprintf(e.what, sizeof(e.what), "%s", odd_names[i]);
+	for (i = 0; i < ODD_MAX; i++) {
+		begin(&e, &pk, def, f->name, odd_fits(f->kind, i) ? ANY :
+		    i < ODD_HUGE_STR ? REFUSED : WRONG);
+		snprintf(e.what, sizeof(e.what), "%s", odd_name(i));
 		pack_rest(&pk, def, f, 0, 1);
 		pack_text(&pk, f->name);
-		pack_odd(&pk, i);
+		odd_pack(&pk, i);
 		end(&e);
 	}
 }
@@ -388,12 +284,13 @@ bounds_vector(const struct msg_def *def, const struct msg_field *f)
 				pack_text(&pk, "v");
 			end(&e);
 		}
-	for (i = 0; i < O_MAX; i++) {
-		if (i == O_STR)
+	for (i = 0; i < ODD_MAX; i++) {
+		if (i == ODD_STR)
 			continue;
-		begin(&e, &pk, def, f->name, i < O_ARRAY ? REFUSED : WRONG);
+		begin(&e, &pk, def, f->name, i >= ODD_HUGE_STR ||
+		    i == ODD_ARRAY || i == ODD_MAP ? WRONG : REFUSED);
 		snprintf(e.what, sizeof(e.what), "an entry is %s",
-		    odd_names[i]);
+		    odd_name(i));
 		pack_rest(&pk, def, f, 0, 1);
 		pack_text(&pk, f->name);
 		if (f->kind == M_KVV) {
@@ -401,7 +298,7 @@ bounds_vector(const struct msg_def *def, const struct msg_field *f)
 			pack_text(&pk, "k");
 		} else
 			msgpack_pack_array(&pk, 1);
-		pack_odd(&pk, i);
+		odd_pack(&pk, i);
 		end(&e);
 	}
 }
@@ -457,15 +354,15 @@ bodies(const struct msg_def *def)
 		pack_raw(&pk, good.body.data, i ? good.body.size : 1);
 		end(&e);
 	}
-	for (i = 0; i < O_MAX; i++) {
+	for (i = 0; i < ODD_MAX; i++) {
 		begin(&e, &pk, def, NULL, WRONG);
-		snprintf(e.what, sizeof(e.what), "is %s", odd_names[i]);
-		pack_odd(&pk, i);
+		snprintf(e.what, sizeof(e.what), "is %s", odd_name(i));
+		odd_pack(&pk, i);
 		end(&e);
 		begin(&e, &pk, def, NULL, WRONG);
-		snprintf(e.what, sizeof(e.what), "a key is %s", odd_names[i]);
+		snprintf(e.what, sizeof(e.what), "a key is %s", odd_name(i));
 		pack_rest(&pk, def, NULL, 0, 1);
-		pack_odd(&pk, i);
+		odd_pack(&pk, i);
 		msgpack_pack_uint64(&pk, 1);
 		end(&e);
 	}

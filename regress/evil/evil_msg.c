@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "evil_msg.h"
+#include "evil_odd.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 #define WORDS_MAX	32
@@ -281,71 +282,6 @@ taken(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 	}
 }
 
-/* Is a value of that kind what the field wants?  In the order below. */
-enum other {
-	O_NIL, O_TRUE, O_FLOAT, O_EXT, O_BIN, O_NEGATIVE, O_NUMBER, O_STR,
-	O_ARRAY, O_MAP, O_MAX
-};
-
-static int
-other_fits(enum msg_kind kind, enum other o)
-{
-	switch (kind) {
-	case M_UINT:
-		return (o == O_NUMBER);
-	case M_INT:
-		return (o == O_NUMBER || o == O_NEGATIVE);
-	case M_STR:
-	case M_TEXT:
-		return (o == O_STR);
-	case M_BLOB:
-		return (o == O_BIN);
-	case M_STRV:
-	case M_U64V:
-		return (o == O_ARRAY);
-	case M_KVV:
-		return (o == O_MAP);
-	}
-	return (0);
-}
-
-static void
-other(msgpack_packer *pk, enum other o)
-{
-	switch (o) {
-	case O_NIL:
-		msgpack_pack_nil(pk);
-		break;
-	case O_TRUE:
-		msgpack_pack_true(pk);
-		break;
-	case O_FLOAT:
-		msgpack_pack_double(pk, 1.0);
-		break;
-	case O_EXT:
-		msgpack_pack_ext_with_body(pk, "abcd", 4, 1);
-		break;
-	case O_BIN:
-		msgpack_pack_bin_with_body(pk, "abcd", 4);
-		break;
-	case O_NEGATIVE:
-		msgpack_pack_int64(pk, -1);
-		break;
-	case O_NUMBER:
-		msgpack_pack_uint64(pk, 1);
-		break;
-	case O_STR:
-		str(pk, "a");
-		break;
-	case O_ARRAY:
-		msgpack_pack_array(pk, 0);
-		break;
-	default:
-		msgpack_pack_map(pk, 0);
-		break;
-	}
-}
-
 static void
 past_vector(msgpack_packer *pk, const struct msg_field *f)
 {
@@ -452,11 +388,11 @@ refused(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 {
 	unsigned int	 o;
 
-	for (o = 0; o < O_MAX; o++) {
-		if (other_fits(f->kind, o))
+	for (o = 0; o < ODD_HUGE_STR; o++) {
+		if (odd_fits(f->kind, o))
 			continue;
 		if (n-- == 0) {
-			other(pk, o);
+			odd_pack(pk, o);
 			return (1);
 		}
 	}
@@ -464,7 +400,7 @@ refused(msgpack_packer *pk, const struct msg_field *f, unsigned int n)
 		if (past(pk, f))
 			return (1);
 		/* Without such a bound nothing at all is in its place. */
-		other(pk, O_NIL);
+		odd_pack(pk, ODD_NIL);
 		return (1);
 	}
 	return (within(pk, f, n));

@@ -16,7 +16,7 @@
  * and ends well if each answer was as it should be, and told nothing of the
  * victim's.
  *
- * regress-srcs: cases.c
+ * regress-srcs: cases.c evil_odd.c
  */
 
 #include <sys/types.h>

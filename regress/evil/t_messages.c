@@ -3,7 +3,7 @@
  * gives: the decoder refuses what it must, and takes the rest.
  *
  * regress-objs: messages.o
- * regress-srcs: evil_msg.c
+ * regress-srcs: evil_msg.c evil_odd.c
  */
 
 #include <atf-c.h>
