@@ -47,6 +47,7 @@ struct sandbox_answer {
 		struct proto_status_info status_info;
 		struct proto_image	 image;
 		struct proto_verify	 verify;
+		struct proto_dump	 dump;
 		struct proto_right	 right;
 		struct proto_limit	 limit;
 		struct proto_control	 control;
@@ -154,7 +155,10 @@ int	 sandbox_credit(struct sandbox *, uint32_t req, uint32_t n);
 int	 sandbox_image_import(struct sandbox *, const char *name, int fd,
 	    struct proto_image *);
 int	 sandbox_reload(struct sandbox *);
-int	 sandbox_log_verify(struct sandbox *, struct proto_verify *);
+int	 sandbox_log_dump(struct sandbox *, sandbox_cb, void *);
+/* The head, kept elsewhere, that must be in the log, or NULL. */
+int	 sandbox_log_verify(struct sandbox *, const char *,
+	    struct proto_verify *);
 /* The callback gets RIGHT and LIMIT. */
 int	 sandbox_rules(struct sandbox *, sandbox_cb, void *);
 /* The callback gets CONTROL. */

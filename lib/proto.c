@@ -115,6 +115,14 @@ static const struct msg_field f_image_import[] = {
 	MSG_F(proto_image_import, name, M_STR, 0, 0),
 };
 
+static const struct msg_field f_log_verify[] = {
+	MSG_F(proto_log_verify, head, M_STR, 0, M_OPT),
+};
+
+static const struct msg_field f_log_dump[] = {
+	MSG_F(proto_log_dump, credit, M_UINT, 0, M_OPT),
+};
+
 static const struct msg_field f_end[] = {
 	MSG_F(proto_end, after, M_UINT, 0, M_OPT),
 };
@@ -253,6 +261,14 @@ static const struct msg_field f_verify[] = {
 	MSG_F(proto_verify, skeletons, M_UINT, 0, M_OPT),
 	MSG_F(proto_verify, anchor, M_UINT, 0, M_OPT),
 	MSG_F(proto_verify, head, M_STR, 0, 0),
+	MSG_F(proto_verify, newest, M_UINT, 0, M_OPT),
+	MSG_F(proto_verify, sandboxes, M_UINT, 0, M_OPT),
+	MSG_F(proto_verify, execs, M_UINT, 0, M_OPT),
+	MSG_F(proto_verify, found, M_UINT, 0, M_OPT),
+};
+
+static const struct msg_field f_dump[] = {
+	MSG_F(proto_dump, data, M_BLOB, 65536, 0),
 };
 
 static const struct msg_field f_right[] = {
@@ -316,7 +332,10 @@ static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_IMAGE_IMPORT] = MSG_DEF(PROTO_IMAGE_IMPORT, "image_import", proto_image_import,
 	    f_image_import),
 	[PROTO_RELOAD] = MSG_DEF_EMPTY(PROTO_RELOAD, "reload"),
-	[PROTO_LOG_VERIFY] = MSG_DEF_EMPTY(PROTO_LOG_VERIFY, "log_verify"),
+	[PROTO_LOG_VERIFY] = MSG_DEF(PROTO_LOG_VERIFY, "log_verify",
+	    proto_log_verify, f_log_verify),
+	[PROTO_LOG_DUMP] = MSG_DEF(PROTO_LOG_DUMP, "log_dump", proto_log_dump,
+	    f_log_dump),
 	[PROTO_RULES] = MSG_DEF_EMPTY(PROTO_RULES, "rules"),
 	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
 	[PROTO_WAIT_STATE] = MSG_DEF(PROTO_WAIT_STATE, "wait_state",
@@ -359,6 +378,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_limit),
 	[PROTO_CONTROL] = MSG_DEF(PROTO_CONTROL, "control", proto_control,
 	    f_control),
+	[PROTO_DUMP] = MSG_DEF(PROTO_DUMP, "dump", proto_dump,
+	    f_dump),
 };
 
 const struct msg_def *

@@ -198,6 +198,14 @@ struct proto_image_import {
 	char		 name[SBX_IMAGE_MAX + 1];
 };
 
+struct proto_log_verify {
+	char		 head[65];	/* that must be in the log; "": none */
+};
+
+struct proto_log_dump {
+	uint32_t	 credit;	/* DUMPs that may be sent; 0: a default */
+};
+
 /* END */
 struct proto_end {
 	uint64_t	 after;		/* LIST: cursor, 0: that was all */
@@ -345,6 +353,15 @@ struct proto_verify {
 	uint64_t	 skeletons;
 	uint64_t	 anchor;
 	char		 head[65];	/* hex of the newest link */
+	uint64_t	 newest;	/* event that it is of */
+	uint64_t	 sandboxes;	/* that have a history */
+	uint64_t	 execs;
+	uint64_t	 found;		/* event that the head given is of */
+};
+
+/* A part of a dump of the log: lines, cut anywhere. */
+struct proto_dump {
+	struct blob	 data;
 };
 
 /* What the client may do, and by which rule. */

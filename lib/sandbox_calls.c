@@ -15,6 +15,7 @@
 #include "sandbox_int.h"
 
 #define EVENTS_CREDIT	512	/* events under way; renewed at the half */
+#define DUMP_CREDIT	16	/* parts of a dump; the same */
 #define COPY_SIZE	(256 * 1024)
 
 int
@@ -289,7 +290,7 @@ struct events_arg {
 	void		*arg;
 	uint32_t	 req;
 	uint32_t	 taken;
-	int		 renew;
+	uint32_t	 renew;		/* at so many; 0: never */
 };
 
 static int
@@ -297,9 +298,9 @@ take_event(struct sandbox_answer *a, void *arg)
 {
 	struct events_arg	*ea = arg;
 
-	if (ea->renew && ++ea->taken == EVENTS_CREDIT / 2) {
+	if (ea->renew && ++ea->taken == ea->renew) {
 		ea->taken = 0;
-		if (sandbox_credit(ea->sb, ea->req, EVENTS_CREDIT / 2) == -1)
+		if (sandbox_credit(ea->sb, ea->req, ea->renew) == -1)
 			return (-1);
 	}
 	return (ea->cb == NULL ? 0 : ea->cb(a, ea->arg));
@@ -316,9 +317,29 @@ sandbox_events(struct sandbox *sb, const struct proto_events *ev,
 	ea.sb = sb;
 	ea.cb = cb;
 	ea.arg = arg;
-	if ((ea.renew = e.credit == 0))
+	if (e.credit == 0) {
 		e.credit = EVENTS_CREDIT;
+		ea.renew = EVENTS_CREDIT / 2;
+	}
 	if (sandbox_send(sb, PROTO_EVENTS, &e, &ea.req) == -1)
+		return (-1);
+	return (sandbox_finish(sb, ea.req, take_event, &ea, NULL));
+}
+
+int
+sandbox_log_dump(struct sandbox *sb, sandbox_cb cb, void *arg)
+{
+	struct proto_log_dump	 m;
+	struct events_arg	 ea;
+
+	memset(&m, 0, sizeof(m));
+	memset(&ea, 0, sizeof(ea));
+	ea.sb = sb;
+	ea.cb = cb;
+	ea.arg = arg;
+	m.credit = DUMP_CREDIT;
+	ea.renew = DUMP_CREDIT / 2;
+	if (sandbox_send(sb, PROTO_LOG_DUMP, &m, &ea.req) == -1)
 		return (-1);
 	return (sandbox_finish(sb, ea.req, take_event, &ea, NULL));
 }
@@ -330,13 +351,20 @@ sandbox_reload(struct sandbox *sb)
 }
 
 int
-sandbox_log_verify(struct sandbox *sb, struct proto_verify *v)
+sandbox_log_verify(struct sandbox *sb, const char *head,
+    struct proto_verify *v)
 {
-	struct want	 w;
+	struct proto_log_verify	 m;
+	struct want		 w;
 
+	memset(&m, 0, sizeof(m));
+	if (head != NULL && strlcpy(m.head, head, sizeof(m.head)) >=
+	    sizeof(m.head))
+		return (sandbox_fail(sb, CODE_INVALID_ARGUMENT,
+		    "invalid head: must be 64 hexadecimal digits"));
 	memset(&w, 0, sizeof(w));
 	want_one(&w, 0, PROTO_VERIFY, v, sizeof(*v));
-	return (call_wanted(sb, PROTO_LOG_VERIFY, NULL, &w, 0));
+	return (call_wanted(sb, PROTO_LOG_VERIFY, &m, &w, 0));
 }
 
 int

@@ -670,6 +670,18 @@ check_image_import(const void *msg, struct spec_error *e)
 	return (0);
 }
 
+static int
+check_log_verify(const void *msg, struct spec_error *e)
+{
+	const char	*head = ((const struct proto_log_verify *)msg)->head;
+
+	if (*head != '\0' && (strlen(head) != 64 ||
+	    strspn(head, "0123456789abcdef") != 64))
+		return (invalid(e, "head", head,
+		    "must be 64 hexadecimal digits"));
+	return (0);
+}
+
 int
 spec_check(uint32_t type, const void *msg, struct spec_error *e)
 {
@@ -693,6 +705,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_EVENTS] = check_events,
 		[PROTO_CREDIT] = check_credit,
 		[PROTO_IMAGE_IMPORT] = check_image_import,
+		[PROTO_LOG_VERIFY] = check_log_verify,
 	};
 
 	memset(e, 0, sizeof(*e));
@@ -700,7 +713,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		return (checks[type](msg, e));
 	/* What has no fields, or a flag alone, has nothing to check. */
 	if (type == PROTO_PING || type == PROTO_STATUS ||
-	    type == PROTO_RELOAD || type == PROTO_LOG_VERIFY ||
+	    type == PROTO_RELOAD || type == PROTO_LOG_DUMP ||
 	    type == PROTO_RULES || type == PROTO_DOCTOR ||
 	    type == PROTO_RECONCILE)
 		return (0);

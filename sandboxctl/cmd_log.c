@@ -1,5 +1,5 @@
 /*
- * cmd_log.c: the event log: events, log verify.
+ * cmd_log.c: the event log: events, log dump, log verify.
  */
 
 #include <string.h>
@@ -49,13 +49,39 @@ cmd_events(struct ctl *ctl)
 	}
 }
 
+static int
+dump_write(struct sandbox_answer *a, void *arg)
+{
+	struct blob	*b = &a->u.dump.data;
+
+	(void)arg;
+	if (a->type != PROTO_DUMP)
+		return (0);
+	return (fwrite(b->data, 1, b->len, stdout) == b->len ? 0 : -1);
+}
+
+/* A dump that ends too early is no dump: its last line is missing. */
+int
+cmd_log_dump(struct ctl *ctl)
+{
+	if (sandbox_log_dump(ctl->conn, dump_write, ctl) == -1) {
+		if (ferror(stdout))
+			return (ctl_errno(ctl, "standard output"));
+		return (ctl_error(ctl));
+	}
+	if (fflush(stdout) == EOF)
+		return (ctl_errno(ctl, "standard output"));
+	return (0);
+}
+
 int
 cmd_log_verify(struct ctl *ctl)
 {
 	struct proto_verify	 v;
 
 	memset(&v, 0, sizeof(v));
-	if (sandbox_log_verify(ctl->conn, &v) == -1)
+	if (sandbox_log_verify(ctl->conn, ctl->argc == 1 ? ctl->argv[0] :
+	    NULL, &v) == -1)
 		return (ctl_error(ctl));
 	if (ctl->json)
 		json_proto(stdout, PROTO_VERIFY, &v);
@@ -66,7 +92,13 @@ cmd_log_verify(struct ctl *ctl)
 		    (unsigned long long)v.skeletons,
 		    (unsigned long long)v.anchor);
 		out_text(stdout, v.head);
-		printf("\n");
+		printf("\nnewest       %llu\nsandboxes    %llu\n"
+		    "execs        %llu\n", (unsigned long long)v.newest,
+		    (unsigned long long)v.sandboxes,
+		    (unsigned long long)v.execs);
+		if (ctl->argc == 1)
+			printf("found        %llu\n",
+			    (unsigned long long)v.found);
 	}
 	return (0);
 }

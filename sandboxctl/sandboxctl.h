@@ -139,6 +139,7 @@ int		 cmd_run(struct ctl *);
 
 /* cmd_log.c */
 int		 cmd_events(struct ctl *);
+int		 cmd_log_dump(struct ctl *);
 int		 cmd_log_verify(struct ctl *);
 
 /* cmd_image.c */

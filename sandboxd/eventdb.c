@@ -543,6 +543,8 @@ eventdb_put(struct eventdb *e, enum eventdb_table t, const void *key,
 
 	dbt_set(&k, key, nkey);
 	dbt_set(&v, val, nval);
+	if (t == EDB_STATE && e->changed != NULL)
+		e->changed(e->changed_arg, key, nkey);
 	if ((ret = e->db[t]->put(e->db[t], e->txn, &k, &v, 0)) != 0)
 		return (eventdb_fail(e, ret, "%s", eventdb_file[t]));
 	return (0);
@@ -575,6 +577,8 @@ eventdb_del(struct eventdb *e, enum eventdb_table t, const void *key,
 	int	 ret;
 
 	dbt_set(&k, key, nkey);
+	if (t == EDB_STATE && e->changed != NULL)
+		e->changed(e->changed_arg, key, nkey);
 	if ((ret = e->db[t]->del(e->db[t], e->txn, &k, 0)) != 0) {
 		if (ret == DB_NOTFOUND)
 			return (EDB_NOTFOUND);

@@ -46,6 +46,9 @@ struct eventdb {
 	uint64_t	 mark_end;	/* of the log, in bytes */
 	uint64_t	 checkpoint_end;
 	char		 why[512];	/* text of the last failure */
+	/* Told of each row of the state that is written or deleted. */
+	void		(*changed)(void *, const void *, size_t);
+	void		*changed_arg;
 };
 
 /* Returns non-zero to stop the walk. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "eventlog.h"
 
@@ -72,12 +73,28 @@ eventlog_open(struct eventlog *l, struct eventdb *db)
 	return (0);
 }
 
+static int
+eventlog_put(struct eventlog *l, const struct record *r, const uint8_t *frame,
+    size_t len)
+{
+	uint8_t	 key[16], seq[8];
+
+	record_put64(seq, r->seq);
+	if (eventdb_put(l->db, EDB_EVENTS, seq, sizeof(seq), frame, len) != 0)
+		return (-1);
+	if (r->sbx == 0)
+		return (0);
+	record_put64(key, r->sbx);
+	record_put64(key + 8, r->sseq);
+	return (eventdb_put(l->db, EDB_INDEX, key, sizeof(key), seq,
+	    sizeof(seq)));
+}
+
 /* Gives the record its sequence and writes it. */
 int
 eventlog_append(struct eventlog *l, struct record *r)
 {
-	uint8_t	 buf[RECORD_FRAME_MAX], key[16], seq[8];
-	uint8_t	 link[RECORD_HASH_LEN];
+	uint8_t	 buf[RECORD_FRAME_MAX], link[RECORD_HASH_LEN];
 	int	 n;
 
 	r->seq = l->seq + 1;
@@ -87,19 +104,44 @@ eventlog_append(struct eventlog *l, struct record *r)
 		l->db->err = 0;
 		return (-1);
 	}
-	record_put64(seq, r->seq);
-	if (eventdb_put(l->db, EDB_EVENTS, seq, sizeof(seq), buf, n) != 0)
+	if (eventlog_put(l, r, buf, n) != 0)
 		return (-1);
-	if (r->sbx != 0) {
-		record_put64(key, r->sbx);
-		record_put64(key + 8, r->sseq);
-		if (eventdb_put(l->db, EDB_INDEX, key, sizeof(key), seq,
-		    sizeof(seq)) != 0)
-			return (-1);
-	}
 	l->seq = r->seq;
 	memcpy(l->link, link, sizeof(l->link));
 	return (0);
+}
+
+int
+eventlog_copy(struct eventlog *l, int form, const uint8_t *data, size_t len)
+{
+	struct record_frame	 f;
+	struct record		 r;
+	uint8_t			 buf[RECORD_FRAME_MAX];
+
+	memset(&r, 0, sizeof(r));
+	r.seq = l->seq + 1;
+	buf[0] = form;
+	if (form == RECORD_SKELETON) {
+		if (len != RECORD_HASH_LEN)
+			return (EDB_NOTFOUND);
+		memcpy(buf + 1, data, len);
+		len = 0;
+	} else if (len < RECORD_FIXED || len > sizeof(buf) - RECORD_FRAME_HEAD)
+		return (EDB_NOTFOUND);
+	else {
+		memcpy(buf + RECORD_FRAME_HEAD, data, len);
+		record_hash(data, len, buf + 1);
+	}
+	record_link(l->link, buf + 1, buf + 1 + RECORD_HASH_LEN);
+	if (record_frame(&f, buf, RECORD_FRAME_HEAD + len) == -1 ||
+	    (form == RECORD_EVENT && (record_decode(&r, &f) == -1 ||
+	    r.seq != l->seq + 1)))
+		return (EDB_NOTFOUND);
+	if (eventlog_put(l, &r, buf, RECORD_FRAME_HEAD + len) != 0)
+		return (EDB_FAIL);
+	l->seq = r.seq;
+	memcpy(l->link, f.link, sizeof(l->link));
+	return (EDB_OK);
 }
 
 void
@@ -360,6 +402,15 @@ eventlog_anchor(struct eventlog *l, int max)
 	return (d.count);
 }
 
+uint64_t
+eventlog_clock(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+}
+
 struct verify_ctx {
 	struct eventlog		*log;
 	struct eventlog_verify	*v;
@@ -397,6 +448,10 @@ eventlog_verify_one(void *arg, const uint8_t *key, size_t nkey,
 
 	if (c->left-- == 0)
 		return (1);
+	if (v->until != 0 && c->left % 16 == 0 && eventlog_clock() > v->until) {
+		c->left = -1;
+		return (1);
+	}
 	seq = nkey == 8 ? record_get64(key) : 0;
 	if (record_frame(&f, val, nval) == -1)
 		return (eventlog_verify_bad(c, seq, "damaged frame"));
@@ -408,10 +463,17 @@ eventlog_verify_one(void *arg, const uint8_t *key, size_t nkey,
 		if (record_decode(&r, &f) == -1 || r.seq != seq)
 			return (eventlog_verify_bad(c, seq, "damaged record"));
 		v->events++;
-	} else
+	} else {
+		memset(&r, 0, sizeof(r));
+		r.seq = seq;
 		v->skeletons++;
+	}
 	memcpy(v->link, f.link, sizeof(v->link));
 	v->next = seq + 1;
+	if (v->fn != NULL && v->fn(v->arg, &r, v->link) == -1) {
+		c->bad = 1;
+		return (1);
+	}
 	return (0);
 }
 

@@ -26,8 +26,11 @@ struct eventlog_verify {
 	uint64_t	 events;
 	uint64_t	 skeletons;
 	uint64_t	 anchor;	/* sequence before the first kept */
-	int		 started;
+	uint64_t	 until;		/* of this slice, CLOCK_MONOTONIC ns */
 	char		 why[256];
+	/* Told of each, with its link; -1: bad, and it has set why. */
+	int		(*fn)(void *, const struct record *, const uint8_t *);
+	void		*arg;
 };
 
 /* Returns non-zero to stop.  A skeleton has a sequence and type 0 alone. */
@@ -35,6 +38,11 @@ typedef int (*eventlog_fn)(void *, const struct record *);
 
 int	eventlog_open(struct eventlog *, struct eventdb *);
 int	eventlog_append(struct eventlog *, struct record *);
+/*
+ * The next one as another log had it: a record, or the hash of one that is a
+ * skeleton; EDB_NOTFOUND if it is none.
+ */
+int	eventlog_copy(struct eventlog *, int, const uint8_t *, size_t);
 void	eventlog_committed(struct eventlog *);
 void	eventlog_aborted(struct eventlog *);
 int	eventlog_read(struct eventlog *, uint64_t, eventlog_fn, void *);
@@ -47,6 +55,9 @@ int	eventlog_read_sandbox(struct eventlog *, uint64_t, uint64_t,
  */
 int	eventlog_collect(struct eventlog *, uint64_t, int);
 int	eventlog_anchor(struct eventlog *, int);
+
+/* Nanoseconds of CLOCK_MONOTONIC, which slices are bounded by. */
+uint64_t eventlog_clock(void);
 
 /* One slice; 1: goes on, 0: whole and well, -1: damaged, why says what. */
 void	eventlog_verify_start(struct eventlog *, struct eventlog_verify *);

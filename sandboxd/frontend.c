@@ -59,6 +59,7 @@ static const struct pipe_handler from_store[] = {
 	{ PROTO_STATUS_INFO, request_recv_answer },
 	{ PROTO_IMAGE, request_recv_answer },
 	{ PROTO_VERIFY, request_recv_answer },
+	{ PROTO_DUMP, request_recv_answer },
 	{ PROTO_RIGHT, request_recv_answer },
 	{ PROTO_LIMIT, request_recv_answer },
 	{ PROTO_CONTROL, request_recv_answer },

@@ -31,6 +31,8 @@ union request_any {
 	struct proto_credit		 credit;
 	struct proto_reconcile		 reconcile;
 	struct proto_image_import	 image_import;
+	struct proto_log_verify		 log_verify;
+	struct proto_log_dump		 log_dump;
 };
 
 static const struct {
@@ -59,6 +61,7 @@ static const struct {
 	[PROTO_IMAGE_IMPORT] = { 1, REQ_LONG },
 	[PROTO_RELOAD] = { 1, REQ_SHORT },
 	[PROTO_LOG_VERIFY] = { 1, REQ_LONG },
+	[PROTO_LOG_DUMP] = { 1, REQ_LONG },
 	[PROTO_RULES] = { 1, REQ_SHORT },
 	[PROTO_DOCTOR] = { 1, REQ_SHORT },
 	[PROTO_RECONCILE] = { 1, REQ_LONG },
@@ -204,7 +207,7 @@ request_credit(struct client *c, uint32_t id, const union request_any *any)
 
 	if ((r = request_find(c, id)) == NULL)
 		return (NULL);
-	if (r->type != PROTO_EVENTS)
+	if (r->type != PROTO_EVENTS && r->type != PROTO_LOG_DUMP)
 		return ("credit for what is no subscription");
 	/* Credit is for what was taken: more often it is a flood. */
 	if (++r->credits > r->events + CLIENT_CREDITS)
@@ -243,7 +246,7 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 	/* These say nothing until they end. */
 	if (type == PROTO_WAIT || type == PROTO_WAIT_STATE ||
 	    type == PROTO_EVENTS || type == PROTO_LOG_VERIFY ||
-	    type == PROTO_RECONCILE)
+	    type == PROTO_LOG_DUMP || type == PROTO_RECONCILE)
 		request_accepted(c, r);
 }
 
@@ -394,6 +397,7 @@ request_recv_answer(struct chan *ch, struct frame *f, void *msg)
 			r->failed = never_ran(r, msg);
 		break;
 	case PROTO_EVENT:
+	case PROTO_DUMP:
 		r->events++;
 		break;
 	case PROTO_STATUS_INFO:

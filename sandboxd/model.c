@@ -604,6 +604,46 @@ model_get_conf(struct model *m, uint64_t n, struct proto_create *c)
 }
 
 int
+model_get_row(struct model *m, uint64_t n, struct sbx_row *r)
+{
+	return (get_row(m, 'S', n, 0, &def_sbx, SBX_FIRST, r, NULL));
+}
+
+int
+model_get_counters(struct model *m, uint64_t n, uint64_t *sseq, uint64_t *k)
+{
+	const uint8_t	*val;
+	uint8_t		 key[17];
+	size_t		 len;
+	int		 ret;
+
+	len = key_make(key, 'Q', n, 0);
+	if ((ret = eventdb_get(m->db, EDB_STATE, key, len, &val,
+	    &len)) != EDB_OK)
+		return (ret);
+	if (len != 16) {
+		snprintf(m->db->why, sizeof(m->db->why), "state.db: damaged: "
+		    "counters of sandbox %llu", (unsigned long long)n);
+		return (-1);
+	}
+	*sseq = record_get64(val);
+	*k = record_get64(val + 8);
+	return (0);
+}
+
+/* The mark that it has not ended. */
+int
+model_get_live(struct model *m, uint64_t n, uint64_t k)
+{
+	const uint8_t	*val;
+	uint8_t		 key[17];
+	size_t		 len;
+
+	len = key_make(key, 'L', n, k);
+	return (eventdb_get(m->db, EDB_STATE, key, len, &val, &len));
+}
+
+int
 model_get_facts(struct model *m, uint64_t n, struct msg_facts *f)
 {
 	return (get_row(m, 'F', n, 0, &def_facts, FACTS_FIRST, f, NULL));

@@ -231,6 +231,11 @@ struct exec	*model_exec_new(struct sandbox *);
 void		 model_exec_free(struct exec *);
 
 /* From the database: 0, EDB_NOTFOUND or -1. */
+int		 model_get_row(struct model *, uint64_t, struct sbx_row *);
+/* Its newest event and exec. */
+int		 model_get_counters(struct model *, uint64_t, uint64_t *,
+		    uint64_t *);
+int		 model_get_live(struct model *, uint64_t, uint64_t);
 int		 model_get_conf(struct model *, uint64_t,
 		    struct proto_create *);
 int		 model_get_facts(struct model *, uint64_t,

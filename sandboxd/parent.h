@@ -125,6 +125,12 @@ pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
 /* statedir.c: errors are told; -1. */
 int	 statedir_open(struct statedir *, const struct config *,
 	    const struct child *);
+/* The first of it: the directory and its lock. */
+int	 statedir_lock(struct statedir *, const struct config *);
+/* A directory in it, opened; and the number of the instance. */
+int	 statedir_make(const struct statedir *, const char *, mode_t, uid_t,
+	    gid_t);
+int	 statedir_instance(struct statedir *, const char *);
 /* Can write to it: others than root and that user. */
 int	 statedir_others(const struct stat *, uid_t);
 int	 statedir_mount(const struct statedir *);
@@ -144,6 +150,10 @@ int	 workdir_remove(const struct msg_work *, uint64_t op);
 void	 workdir_resume(void);		/* what a former parent left */
 int	 workdir_reaped(pid_t, int status);
 void	 workdir_kill(void);
+
+/* offline.c: the event log, while no daemon runs. */
+void	 offline_log_verify(void) __attribute__((__noreturn__));
+void	 offline_log_restore(const char *) __attribute__((__noreturn__));
 
 /* emptydir.c: the child's whole life. */
 void	 emptydir(int dirfd, const char *name, uid_t, gid_t)

@@ -46,7 +46,7 @@ record_get32(const uint8_t *p)
 	    (uint32_t)p[2] << 8 | p[3]);
 }
 
-static void
+void
 record_hash(const uint8_t *body, size_t len, uint8_t *hash)
 {
 	SHA2_CTX	 ctx;

@@ -64,6 +64,7 @@ int	record_check(const struct record_frame *, const uint8_t *);
 /* Decodes the body of an event; details point into it. */
 int	record_decode(struct record *, const struct record_frame *);
 
+void	record_hash(const uint8_t *, size_t, uint8_t *);
 void	record_link(const uint8_t *, const uint8_t *, uint8_t *);
 
 #endif

@@ -55,7 +55,7 @@ __asan_default_options(void)
 static __attribute__((__noreturn__)) void
 usage(void)
 {
-	fprintf(stderr, "usage: sandboxd [-dnv] [-f file] [-u user]\n");
+	fprintf(stderr, "usage: sandboxd [-dnVv] [-f file] [-R dump] [-u user]\n");
 	exit(1);
 }
 
@@ -245,13 +245,14 @@ main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
 	const char			*file = NULL, *user = NULL;
-	int				 ch, check = 0;
+	const char			*dump = NULL;
+	int				 ch, check = 0, prove = 0;
 
 	setproctitle_init(argc, argv, environ);
 	stdio_open();
 	child_main(argc, argv);
 	log_init(1, LOG_DAEMON);
-	while ((ch = getopt(argc, argv, "df:nu:v")) != -1)
+	while ((ch = getopt(argc, argv, "df:nR:u:Vv")) != -1)
 		switch (ch) {
 		case 'd':
 			env.debug = 1;
@@ -264,10 +265,18 @@ main(int argc, char *argv[])
 		case 'n':
 			check = 1;
 			break;
+		case 'R':
+			if (dump != NULL)
+				errx(1, "option given twice: -R");
+			dump = optarg;
+			break;
 		case 'u':
 			if (user != NULL)
 				errx(1, "option given twice: -u");
 			user = optarg;
+			break;
+		case 'V':
+			prove = 1;
 			break;
 		case 'v':
 			env.verbose++;
@@ -275,7 +284,8 @@ main(int argc, char *argv[])
 		default:
 			usage();
 		}
-	if (optind != argc || (user != NULL && !check))
+	if (optind != argc || (user != NULL && !check) ||
+	    check + prove + (dump != NULL) > 1)
 		usage();
 	if (file == NULL)
 		file = CONF_FILE;
@@ -297,6 +307,13 @@ main(int argc, char *argv[])
 	if (geteuid() != 0)
 		errx(1, "need root privileges");
 	closefrom(STDERR_FILENO + 1);
+	if (prove || dump != NULL) {
+		umask(077);
+		users_open();
+		if (prove)
+			offline_log_verify();
+		offline_log_restore(dump);
+	}
 	log_setverbose(env.verbose);
 	umask(077);
 	if (!env.debug)

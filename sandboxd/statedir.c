@@ -500,13 +500,55 @@ statedir_whole(const struct statedir *d)
 }
 
 int
-statedir_open(struct statedir *d, const struct config *conf,
-    const struct child *child)
+statedir_lock(struct statedir *d, const struct config *conf)
 {
 	memset(d, 0, sizeof(*d));
 	d->fd = d->lock = d->db = d->runner = d->empty = d->work = -1;
 	d->sock = -1;
 	if (statedir_top(d, conf) == -1 || lock_open(d) == -1)
+		return (-1);
+	return (0);
+}
+
+int
+statedir_make(const struct statedir *d, const char *name, mode_t mode,
+    uid_t uid, gid_t gid)
+{
+	return (dir_make(d->fd, name, mode, uid, gid));
+}
+
+/* What is ours from now on; not if something else is already. */
+int
+statedir_instance(struct statedir *d, const char *want)
+{
+	char	 buf[sizeof(d->instance) + 1];
+
+	if (strlen(want) != 32 || strspn(want, "0123456789abcdef") != 32) {
+		log_warnx("%s/instance: no number of an instance", d->path);
+		return (-1);
+	}
+	if (faccessat(d->fd, "instance", F_OK, AT_SYMLINK_NOFOLLOW) == -1) {
+		snprintf(buf, sizeof(buf), "%s\n", want);
+		if (file_put(d->fd, "instance", buf, 33, 0600) == -1) {
+			log_warn("%s/instance", d->path);
+			return (-1);
+		}
+	}
+	if (instance_open(d) == -1)
+		return (-1);
+	if (strcmp(d->instance, want) != 0) {
+		log_warnx("%s/instance: %s, and the log is that of %s: move "
+		    "the file away first", d->path, d->instance, want);
+		return (-1);
+	}
+	return (0);
+}
+
+int
+statedir_open(struct statedir *d, const struct config *conf,
+    const struct child *child)
+{
+	if (statedir_lock(d, conf) == -1)
 		return (-1);
 	if (statedir_tree(d, child) == -1) {
 		log_warn("state %s", d->path);

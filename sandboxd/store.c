@@ -127,6 +127,16 @@ store_detail(const struct record *r, struct kvv *kv)
 	return (0);
 }
 
+void
+store_detail_encode(msgpack_sbuffer *buf, const struct kvv *kv)
+{
+	struct detail_map	 m;
+
+	m.detail = *kv;
+	if (msg_encode_array(buf, &def_detail, &m) == -1)
+		fatal("%s", __func__);
+}
+
 /*
  * Appends an event in a batch, with the state the sandbox has by now.  Takes
  * the details and clears them.
@@ -135,7 +145,6 @@ int
 store_event(struct batch *b, struct sandbox *sb, enum event_type type,
     uint32_t actor, uint64_t k, struct kvv *detail)
 {
-	struct detail_map	 m;
 	struct record		 r;
 	msgpack_sbuffer		 buf;
 	int			 ret;
@@ -156,9 +165,7 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 	types_check(type, detail);
 	msgpack_sbuffer_init(&buf);
 	if (detail != NULL && detail->n > 0) {
-		m.detail = *detail;
-		if (msg_encode_array(&buf, &def_detail, &m) == -1)
-			fatal("%s", __func__);
+		store_detail_encode(&buf, detail);
 		r.details = (const uint8_t *)buf.data;
 		r.ndetails = buf.size;
 	}

@@ -18,6 +18,9 @@
  *	store_recover.c		what it leaves in doubt
  *	store_events.c		subscriptions, verification of the log
  *	store_types.c		what each event may say
+
+ *	store_events.c		subscriptions
+ *	store_log.c		verification and dump of the log
  *	store_retain.c		the end of a history
  */
 #ifndef STORE_H
@@ -202,6 +205,7 @@ int		 store_event(struct batch *, struct sandbox *,
 		    enum event_type, uint32_t, uint64_t, struct kvv *);
 const char	*store_event_name(uint16_t);
 int		 store_detail(const struct record *, struct kvv *);
+void		 store_detail_encode(msgpack_sbuffer *, const struct kvv *);
 void		 detail_num(struct kvv *, const char *, int64_t);
 void		 detail_str(struct kvv *, const char *, const char *);
 void		 timer_set(struct event *, void (*)(int, short, void *),
@@ -369,7 +373,6 @@ int		 recover_recv_reconcile(struct chan *, struct frame *, void *);
 int		 events_recv_events(struct chan *, struct frame *, void *);
 int		 events_recv_wait_state(struct chan *, struct frame *, void *);
 int		 events_recv_credit(struct chan *, struct frame *, void *);
-int		 events_recv_verify(struct chan *, struct frame *, void *);
 void		 events_appended(struct batch *, const struct record *);
 void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
@@ -378,6 +381,13 @@ u_int		 events_subs(void);	/* how many there are */
 
 /* store_types.c */
 void		 types_check(enum event_type, const struct kvv *);
+
+/* store_log.c */
+int		 log_recv_dump(struct chan *, struct frame *, void *);
+int		 log_recv_verify(struct chan *, struct frame *, void *);
+int		 log_recv_credit(uint64_t, uint32_t, uint32_t);
+int		 log_dumping(void);	/* nothing may be collected */
+void		 log_gone(const struct session *);
 
 /* store_retain.c */
 void		 retain_schedule(void);

@@ -1,5 +1,5 @@
 /*
- * Subscriptions to the log, and its verification.
+ * Subscriptions to the log.
  *
  * A subscription is a position in the log.  Behind the newest event it is
  * read from the database, in slices, as far as the client's credit goes; at
@@ -599,6 +599,8 @@ events_recv_credit(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if ((se = session_find(f->session)) == NULL)
 		return (0);
+	if (log_recv_credit(f->session, f->req, m->n))
+		return (0);
 	TAILQ_FOREACH(s, &se->subs, entry) {
 		if (s->a.req != f->req)
 			continue;
@@ -613,67 +615,5 @@ events_recv_credit(struct chan *ch, struct frame *f, void *msg)
 			sub_pump(s);
 		break;
 	}
-	return (0);
-}
-
-struct verify {
-	struct asker		 a;
-	struct eventlog_verify	 v;
-	struct event		 turn;
-};
-
-static void
-verify_turn(int fd, short event, void *arg)
-{
-	struct verify		*q = arg;
-	struct proto_verify	 m;
-	size_t			 i;
-	int			 ret;
-
-	(void)fd;
-	(void)event;
-	/* Nobody waits for it any more. */
-	if (session_find(q->a.session) == NULL) {
-		free(q);
-		return;
-	}
-	ret = eventlog_verify_slice(&st.log, &q->v, STORE_SLICE);
-	if (ret == 1) {
-		timer_set(&q->turn, verify_turn, q, 0);
-		return;
-	}
-	if (ret == -1) {
-		log_warnx("event log: %s", q->v.why);
-		answer_error(&q->a, CODE_INTERNAL, NULL, "event log: %s",
-		    q->v.why);
-		free(q);
-		return;
-	}
-	memset(&m, 0, sizeof(m));
-	m.events = q->v.events;
-	m.skeletons = q->v.skeletons;
-	m.anchor = q->v.anchor;
-	for (i = 0; i < sizeof(q->v.link); i++)
-		snprintf(m.head + 2 * i, 3, "%02x", q->v.link[i]);
-	answer(&q->a, PROTO_VERIFY, &m);
-	answer_end(&q->a);
-	free(q);
-}
-
-int
-events_recv_verify(struct chan *ch, struct frame *f, void *msg)
-{
-	struct verify	*q;
-	struct asker	 a;
-
-	(void)ch;
-	if (request_begin(&a, f, msg) == -1 ||
-	    rights_check(&a, RIGHT_ADMIN, NULL) == -1)
-		return (0);
-	if ((q = calloc(1, sizeof(*q))) == NULL)
-		fatal("%s", __func__);
-	q->a = a;
-	eventlog_verify_start(&st.log, &q->v);
-	timer_set(&q->turn, verify_turn, q, 0);
 	return (0);
 }

@@ -227,6 +227,7 @@ parent_recv_session_closed(struct chan *ch, struct frame *f, void *msg)
 	request_gone(s);
 	wait_gone(s);
 	events_gone(s);
+	log_gone(s);
 	free(s);
 	return (0);
 }

@@ -233,7 +233,8 @@ retain_look(int fd, short event, void *arg)
 	(void)fd;
 	(void)event;
 	(void)arg;
-	if (retain_busy)
+	/* A dump has what it has written: nothing goes meanwhile. */
+	if (retain_busy || log_dumping())
 		return;
 	retain_busy = 1;
 	if ((q = calloc(1, sizeof(*q))) == NULL)

@@ -32,6 +32,7 @@ static const char *const event_details[EV_MAX] = {
 	[EV_EXEC_SIGNAL] = "signal cancel rule",
 	[EV_SBX_COLLECTED] = "sandbox owner events",
 	[EV_LOG_ANCHOR] = "sequence",
+	[EV_LOG_RESTORED] = "sequence head",
 	[EV_AUDIT_REFUSED] = "code what on why more",
 	[EV_SBX_MISSING] = "",
 	[EV_SBX_FOUND] = "",

@@ -21,7 +21,7 @@ cmd_##name(struct ctl *ctl)						\
 
 COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
 COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
-COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
+COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
 COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(version) COMMAND(wait)

@@ -173,7 +173,7 @@ calls(struct sandbox *sb, int which)
 		close(fd);
 		break;
 	case 8:
-		(void)sandbox_log_verify(sb, &v);
+		(void)sandbox_log_verify(sb, NULL, &v);
 		break;
 	case 9:
 		(void)sandbox_rules(sb, take, &n);

@@ -274,7 +274,8 @@ lines_body()
 (b69) | version x                       | 64 | extra argument: x
 (b69) | log                             | 64 | incomplete command: log
 (b69) | log x                           | 64 | unknown command: x
-(b69) | log verify x                    | 64 | extra argument: x
+(b69) | log verify x y                  | 64 | extra argument: y
+(b69) | log dump x                      | 64 | extra argument: x
 END
 	mkdir dir
 	: >file

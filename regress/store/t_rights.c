@@ -32,6 +32,7 @@ static const struct {
 	{ PROTO_EVENTS, RIGHT_EVENTS, "web" },
 	{ PROTO_IMAGE_IMPORT, RIGHT_IMAGES, NULL },
 	{ PROTO_RELOAD, RIGHT_ADMIN, NULL },
+	{ PROTO_LOG_DUMP, RIGHT_ADMIN, NULL },
 	{ PROTO_LOG_VERIFY, RIGHT_ADMIN, NULL },
 };
 
@@ -92,6 +93,7 @@ ask(uint64_t number, uint32_t type, const char *on)
 		strlcpy(m.import.name, "x", sizeof(m.import.name));
 		break;
 	case PROTO_RELOAD:
+	case PROTO_LOG_DUMP:
 	case PROTO_LOG_VERIFY:
 		return (ring_ask(number, type, NULL));
 	default:
