@@ -55,7 +55,17 @@
 #define GUEST_SOCKNAME		"s"	/* the socket in GUEST_SOCKDIR */
 #define GUEST_WORKDIR		"/workspace"	/* HOME, and the default cwd */
 
-#define GP_VERSION		1
+/*
+ * The daemon speaks this version and the one before: a sandbox keeps the
+ * guest that it was made with.  What a version has that the one before had
+ * not, the runner may send only to who said it in HELLO; WELCOME has the
+ * guest's own version.
+ *
+ *	1	the first
+ *	2	told by hello_ok and status; the frames are those of 1
+ */
+#define GP_VERSION		2
+#define GP_VERSION_OLDEST	1
 #define GP_HDRLEN		16
 #define GP_MAX_DATA		65536	/* bytes in one OUTPUT or INPUT */
 #define GP_WINDOW		262144	/* beyond the last ACK of a stream */

@@ -241,6 +241,17 @@ msg_encode_map(msgpack_sbuffer *sb, const struct msg_def *def,
 	return (msg_encode_map_first(sb, def, st, def->nfields));
 }
 
+const char *
+msg_beyond(const struct msg_def *def, const void *st, size_t nfields)
+{
+	size_t	 i;
+
+	for (i = nfields; i < def->nfields; i++)
+		if (!field_empty(CAT(st, &def->fields[i]), &def->fields[i]))
+			return (def->fields[i].name);
+	return (NULL);
+}
+
 int
 msg_encode_map_first(msgpack_sbuffer *sb, const struct msg_def *def,
     const void *st, size_t nfields)
@@ -623,7 +634,8 @@ take_map(void *st, const struct msg_def *def, const msgpack_object *o,
 			    key->via.str.size) == 0)
 				break;
 		}
-		if (j == def->nfields && newer)
+		if (j == def->nfields && newer &&
+		    key->type == MSGPACK_OBJECT_STR)
 			continue;
 		if (j == def->nfields) {
 			*field = NULL;
@@ -795,13 +807,6 @@ msg_decode_map_newer(void *st, const struct msg_def *def, size_t first,
 	struct how	 how = { 1, first, 1, NULL };
 
 	return (msg_decode_named(st, def, data, len, &how, field, why));
-}
-
-void
-msg_rest_clear(struct msg_rest *rest)
-{
-	free(rest->data);
-	memset(rest, 0, sizeof(*rest));
 }
 
 void

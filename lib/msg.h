@@ -111,6 +111,8 @@ int	msg_encode_array(msgpack_sbuffer *, const struct msg_def *,
 	    const void *);
 int	msg_encode_map(msgpack_sbuffer *, const struct msg_def *,
 	    const void *);
+/* The first field behind so many that is not empty, or NULL. */
+const char *msg_beyond(const struct msg_def *, const void *, size_t);
 /* Only the first so many fields: who reads it does not know the others. */
 int	msg_encode_map_first(msgpack_sbuffer *, const struct msg_def *,
 	    const void *, size_t);

@@ -7,6 +7,7 @@
 static const struct msg_field f_hello[] = {
 	MSG_F(proto_hello, version, M_UINT, 0, 0),
 	MSG_F(proto_hello, client, M_STR, 0, M_OPT),
+	MSG_F(proto_hello, minor, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_hello_ok[] = {
@@ -17,6 +18,10 @@ static const struct msg_field f_hello_ok[] = {
 	MSG_F(proto_hello_ok, inflight, M_UINT, 0, 0),
 	MSG_F(proto_hello_ok, uid, M_UINT, 0, 0),
 	MSG_F(proto_hello_ok, all, M_UINT, 0, 0),
+	MSG_F(proto_hello_ok, minor, M_UINT, 0, M_OPT),
+	MSG_F(proto_hello_ok, database, M_UINT, 0, M_OPT),
+	MSG_F(proto_hello_ok, guest_oldest, M_UINT, 0, M_OPT),
+	MSG_F(proto_hello_ok, guest_newest, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_create[] = {
@@ -248,6 +253,9 @@ static const struct msg_field f_status_info[] = {
 	MSG_F(proto_status_info, events, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, missing, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, strays, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, database, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, guest_oldest, M_UINT, 0, M_OPT),
+	MSG_F(proto_status_info, guest_newest, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_image[] = {
@@ -388,4 +396,64 @@ proto_def(uint32_t type)
 	if (type >= PROTO_MAX || defs[type].name == NULL)
 		return (NULL);
 	return (&defs[type]);
+}
+
+/* What protocol 1.0 had of each message; those that are not here had none. */
+static const uint8_t first[PROTO_MAX] = {
+	[PROTO_HELLO] = 2,
+	[PROTO_CREATE] = 12,
+	[PROTO_LIST] = 5,
+	[PROTO_SHOW] = 3,
+	[PROTO_STOP] = 3,
+	[PROTO_RESUME] = 3,
+	[PROTO_DELETE] = 3,
+	[PROTO_EXEC] = 8,
+	[PROTO_ATTACH] = 5,
+	[PROTO_INPUT_END] = 2,
+	[PROTO_PS] = 2,
+	[PROTO_LOGS] = 5,
+	[PROTO_WAIT] = 1,
+	[PROTO_KILL] = 3,
+	[PROTO_EVENTS] = 5,
+	[PROTO_CREDIT] = 1,
+	[PROTO_IMAGE_IMPORT] = 1,
+	[PROTO_HELLO_OK] = 7,
+	[PROTO_END] = 1,
+	[PROTO_ERROR] = 3,
+	[PROTO_ACCEPTED] = 3,
+	[PROTO_SANDBOX] = 24,
+	[PROTO_EXEC_INFO] = 16,
+	[PROTO_EVENT] = 10,
+	[PROTO_STREAM] = 3,
+	[PROTO_GAP] = 3,
+	[PROTO_STALLED] = 1,
+	[PROTO_INPUT_ACK] = 1,
+	[PROTO_PROC] = 7,
+	[PROTO_STATUS_INFO] = 16,
+	[PROTO_IMAGE] = 3,
+	[PROTO_VERIFY] = 4,
+	[PROTO_RIGHT] = 4,
+	[PROTO_LIMIT] = 6,
+	[PROTO_CONTROL] = 4,
+};
+
+int
+proto_known(uint32_t type, uint32_t minor)
+{
+	return (proto_def(type) != NULL && (minor > 0 ||
+	    (type < PROTO_HELLO_OK ? type <= PROTO_FIRST_REQUEST :
+	    type <= PROTO_FIRST_ANSWER)));
+}
+
+size_t
+proto_fields(uint32_t type, uint32_t minor)
+{
+	const struct msg_def	*def = proto_def(type);
+
+	if (def == NULL)
+		return (0);
+	/* One that came later had its fields at once. */
+	if (minor > 0 || !proto_known(type, 0))
+		return (def->nfields);
+	return (first[type]);
 }

@@ -17,7 +17,18 @@
 #include "codes.h"
 #include "msg.h"
 
+/*
+ * A client and a daemon of one version understand each other.  The minor one
+ * tells what the other knows: fields that were added to the end of a message,
+ * and requests that were added.  A message of proto.c grows at its end alone,
+ * its new fields are M_OPT, and what 1.0 had of it stands there in first[].
+ */
 #define PROTO_VERSION	1
+#define PROTO_MINOR	1
+
+/* The last of protocol 1.0. */
+#define PROTO_FIRST_REQUEST	PROTO_DOCTOR
+#define PROTO_FIRST_ANSWER	PROTO_CONTROL
 
 enum proto_type {
 	/* Requests.  In brackets: the answers before END. */
@@ -80,6 +91,7 @@ enum proto_type {
 struct proto_hello {
 	uint32_t	 version;	/* PROTO_VERSION */
 	char		 client[64];	/* name and version, for the log */
+	uint32_t	 minor;		/* PROTO_MINOR */
 };
 
 struct proto_hello_ok {
@@ -90,6 +102,10 @@ struct proto_hello_ok {
 	uint32_t	 inflight;	/* requests at a time */
 	uint32_t	 uid;		/* who the daemon says you are */
 	uint32_t	 all;		/* 1: sees everybody's sandboxes */
+	uint32_t	 minor;
+	uint32_t	 database;	/* EVENTDB_VERSION */
+	uint32_t	 guest_oldest;	/* versions of guests that it speaks */
+	uint32_t	 guest_newest;
 };
 
 /* What a sandbox is made of; 0 or "" takes the configuration's default. */
@@ -340,6 +356,9 @@ struct proto_status_info {
 	uint64_t	 events;	/* newest host sequence */
 	uint64_t	 missing;	/* sandboxes, at the Engine; kept */
 	uint64_t	 strays;	/* containers of none, still kept */
+	uint32_t	 database;	/* as in HELLO_OK */
+	uint32_t	 guest_oldest;
+	uint32_t	 guest_newest;
 };
 
 struct proto_image {
@@ -392,5 +411,9 @@ struct proto_control {
 
 /* The table of one type; NULL for none. */
 const struct msg_def	*proto_def(uint32_t type);
+/* How many of its fields a peer of that minor version knows. */
+size_t			 proto_fields(uint32_t type, uint32_t minor);
+/* Does it know the type at all? */
+int			 proto_known(uint32_t type, uint32_t minor);
 
 #endif

@@ -124,8 +124,10 @@ decode(struct sandbox *sb, struct imsg *imsg, struct sandbox_answer *a)
 		return (sandbox_lost(sb, CODE_PROTOCOL,
 		    "the daemon sent a message of unknown type %u", type));
 	}
-	if (msg_decode_map(&a->u, def, ibuf_data(imsg->buf),
-	    ibuf_size(imsg->buf), &field, &why) == -1) {
+	/* A newer daemon may say more, an older one less. */
+	if (msg_decode_map_newer(&a->u, def, proto_fields(type, 0),
+	    ibuf_data(imsg->buf), ibuf_size(imsg->buf), &field,
+	    &why) == -1) {
 		a->type = 0;
 		sandbox_answer_clear(a);
 		return (sandbox_lost(sb, CODE_PROTOCOL,
@@ -330,8 +332,10 @@ static int
 send_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
 {
 	const struct msg_def	*def;
+	const char		*beyond = NULL;
 	msgpack_sbuffer		 buf;
-	size_t			 max;
+	uint32_t		 minor;
+	size_t			 max, nfields;
 	int			 ret = 0;
 
 	if (sb->fd == -1) {
@@ -341,9 +345,17 @@ send_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
 	if (type >= PROTO_HELLO_OK || (def = proto_def(type)) == NULL)
 		return (sandbox_fail(sb, CODE_UNSUPPORTED,
 		    "no request of type %u", type));
+	minor = type == PROTO_HELLO ? !sb->plain : sb->hello.minor;
+	nfields = proto_fields(type, minor);
+	if (!proto_known(type, minor) ||
+	    (beyond = msg_beyond(def, msg, nfields)) != NULL)
+		return (sandbox_fail(sb, CODE_UNSUPPORTED, "%s%s%s: the "
+		    "daemon is sandboxd %s, which does not know it",
+		    def->name, beyond == NULL ? "" : ": ",
+		    beyond == NULL ? "" : beyond, sb->hello.daemon));
 	msgpack_sbuffer_init(&buf);
 	max = type == PROTO_HELLO ? PROTO_MAX_HELLO : sb->hello.payload;
-	if (msg_encode_map(&buf, def, msg) == -1)
+	if (msg_encode_map_first(&buf, def, msg, nfields) == -1)
 		ret = sandbox_fail(sb, CODE_INTERNAL, "out of memory");
 	else if (buf.size > max)
 		ret = sandbox_fail(sb, CODE_LIMIT_EXCEEDED,
@@ -457,35 +469,54 @@ take_hello(struct sandbox *sb, struct imsg *imsg, uint32_t req)
 	    sb->hello.version != 0)
 		return (0);
 	def = proto_def(type);
-	if (st == NULL || msg_decode_map(st, def, ibuf_data(imsg->buf),
-	    ibuf_size(imsg->buf), NULL, NULL) == -1)
+	if (st == NULL || msg_decode_map_newer(st, def, proto_fields(type, 0),
+	    ibuf_data(imsg->buf), ibuf_size(imsg->buf), NULL, NULL) == -1)
 		return (sandbox_lost(sb, CODE_PROTOCOL,
 		    "the peer is no sandboxd"));
-	if (type == PROTO_ERROR)
-		return (sandbox_lost(sb, code_number(e.code), "%s", e.text));
-	return (1);
+	if (type != PROTO_ERROR)
+		return (1);
+	/* A daemon of 1.0 knows no minor versions. */
+	if (imsg_get_id(imsg) == req && !sb->plain && strcmp(e.text,
+	    "invalid hello: unknown field: minor") == 0) {
+		sb->plain = 1;
+		return (2);
+	}
+	return (sandbox_lost(sb, code_number(e.code), "%s", e.text));
+}
+
+static int
+send_hello(struct sandbox *sb, uint32_t *req)
+{
+	struct proto_hello	 hello;
+
+	memset(&hello, 0, sizeof(hello));
+	hello.version = PROTO_VERSION;
+	hello.minor = sb->plain ? 0 : PROTO_MINOR;
+	memcpy(hello.client, sb->client, sizeof(hello.client));
+	*req = new_req(sb);
+	return (send_as(sb, PROTO_HELLO, *req, &hello));
 }
 
 static int
 greet(struct sandbox *sb)
 {
-	struct proto_hello	 hello;
 	struct imsg		 imsg;
-	uint32_t		 req = new_req(sb);
+	uint32_t		 req;
 	int64_t			 deadline;
 	int			 n;
 
-	memset(&hello, 0, sizeof(hello));
 	memset(&sb->hello, 0, sizeof(sb->hello));
-	hello.version = PROTO_VERSION;
-	memcpy(hello.client, sb->client, sizeof(hello.client));
-	if (send_as(sb, PROTO_HELLO, req, &hello) == -1)
+	/* It may be another daemon by now. */
+	sb->plain = 0;
+	if (send_hello(sb, &req) == -1)
 		return (-1);
 	deadline = sandbox_now() + HELLO_WAIT;
 	for (;;) {
 		while ((n = imsgbuf_get(&sb->ibuf, &imsg)) == 1) {
 			n = take_hello(sb, &imsg, req);
 			imsg_free(&imsg);
+			if (n == 2 && (n = send_hello(sb, &req)) == 0)
+				continue;
 			if (n != 1)
 				return (n);
 		}

@@ -20,6 +20,7 @@ struct sandbox {
 	char			 client[64];	/* as in HELLO */
 	uint32_t		 nextreq;
 	struct proto_hello_ok	 hello;
+	int			 plain;	/* HELLO of 1.0 */
 	struct sandbox_error	 err;
 	TAILQ_HEAD(, held)	 held;
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "spec.h"
+#include "version.h"
 
 #define SHOWN	64		/* characters of a value that a text repeats */
 
@@ -564,8 +565,9 @@ check_hello(const void *msg, struct spec_error *e)
 
 	if (h->version != PROTO_VERSION)
 		return (fail(e, CODE_UNSUPPORTED, "version",
-		    "protocol version %u: this daemon speaks %d", h->version,
-		    PROTO_VERSION));
+		    "protocol version %u: this is sandboxd %s, which speaks "
+		    "%d.%d", h->version, SANDBOXD_VERSION, PROTO_VERSION,
+		    PROTO_MINOR));
 	return (0);
 }
 

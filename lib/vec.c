@@ -164,3 +164,10 @@ u64v_clear(struct u64v *s)
 	s->v = NULL;
 	s->n = 0;
 }
+
+void
+msg_rest_clear(struct msg_rest *rest)
+{
+	free(rest->data);
+	memset(rest, 0, sizeof(*rest));
+}

@@ -146,7 +146,11 @@ cmd_version(struct ctl *ctl)
 	else if (h != NULL) {
 		printf("sandboxd ");
 		out_text(stdout, h->daemon);
-		printf("\nprotocol %u\n", h->version);
+		printf("\nprotocol %u.%u\n", h->version, h->minor);
+		/* One of protocol 1.0 does not tell. */
+		if (h->database != 0)
+			printf("database %u\nguest %u to %u\n", h->database,
+			    h->guest_oldest, h->guest_newest);
 	}
 	return (status);
 }

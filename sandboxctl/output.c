@@ -538,6 +538,12 @@ out_status(FILE *f, const struct proto_status_info *s,
 	size_t		 i;
 
 	out_line(f, "daemon", s->daemon);
+	/* One of protocol 1.0 tells neither. */
+	if (s->database != 0) {
+		out_number(f, "database", s->database);
+		fprintf(f, "%-12s %u to %u\n", "guests", s->guest_oldest,
+		    s->guest_newest);
+	}
 	out_line(f, "instance", s->instance);
 	fprintf(f, "%-12s ", "engine");
 	if (s->engine_up) {

@@ -72,6 +72,7 @@ struct client {
 	struct event		 wtmo;	/* answers not taken */
 	int			 held;	/* by the socket, as wtmo began */
 	enum { HELLO_NONE, HELLO_SENT, HELLO_DONE } hello;
+	uint32_t		 minor;	/* of the protocol that it speaks */
 	struct requestq		 reqs;
 	unsigned int		 nshort;
 	unsigned int		 ncontrol;

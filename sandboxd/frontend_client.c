@@ -545,7 +545,8 @@ client_send(struct client *c, uint32_t type, uint32_t id, int fd,
 	msgpack_sbuffer		 sb;
 
 	msgpack_sbuffer_init(&sb);
-	if (c->broken || def == NULL || msg_encode_map(&sb, def, msg) == -1 ||
+	if (c->broken || def == NULL || msg_encode_map_first(&sb, def, msg,
+	    proto_fields(type, c->minor)) == -1 ||
 	    (fd != -1 && !client_fds_allowed(c)) ||
 	    imsgbuf_queuesize(&c->ibuf) + sb.size > CLIENT_OUT_MAX ||
 	    c->us->out + sb.size > UID_OUT_MAX ||

@@ -273,6 +273,14 @@ request_wrong(struct client *c, uint32_t type, uint32_t id)
 	return (NULL);
 }
 
+/* A client of a later version is to learn which one we speak. */
+static int
+other_version(struct proto_hello *h, const uint8_t *data, size_t len)
+{
+	return (msg_decode_map_newer(h, proto_def(PROTO_HELLO), 1, data, len,
+	    NULL, NULL) == 0 && h->version != PROTO_VERSION);
+}
+
 const char *
 request_recv(struct client *c, struct imsg *imsg)
 {
@@ -296,7 +304,8 @@ request_recv(struct client *c, struct imsg *imsg)
 		len = sizeof(none);
 	else
 		data = ibuf_data(imsg->buf);
-	if (msg_decode_map(&any, def, data, len, &field, &why) == -1) {
+	if (msg_decode_map(&any, def, data, len, &field, &why) == -1 &&
+	    (type != PROTO_HELLO || !other_version(&any.hello, data, len))) {
 		/* What has no answer cannot be refused. */
 		if (type == PROTO_CREDIT)
 			return ("malformed credit");
@@ -310,8 +319,11 @@ request_recv(struct client *c, struct imsg *imsg)
 			client_error(c, id, e.code, e.field, e.text);
 	} else if (type == PROTO_CREDIT)
 		wrong = request_credit(c, id, &any);
-	else
+	else {
+		if (type == PROTO_HELLO)
+			c->minor = any.hello.minor;
 		request_begin(c, type, id, &any);
+	}
 	msg_clear(&any, def);
 	return (wrong);
 }

@@ -280,9 +280,9 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 
 	if (g->phase != GUEST_NEW || gp_decode_hello(&h, f) == -1)
 		return (-1);
-	if (h.version != GP_VERSION) {
-		snprintf(why, sizeof(why), "it speaks protocol %u, and not %d",
-		    h.version, GP_VERSION);
+	if (h.version < GP_VERSION_OLDEST || h.version > GP_VERSION) {
+		snprintf(why, sizeof(why), "it speaks protocol %u, and not %d "
+		    "or %d", h.version, GP_VERSION_OLDEST, GP_VERSION);
 		g->why = why;
 		return (-1);
 	}
@@ -313,7 +313,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	box->pid = g->pid;
 	box->strangers = 0;
 	box_unlisten(box);
-	w.version = GP_VERSION;
+	w.version = h.version;
 	guest_wrote(g, gp_encode_welcome(guest_room(g, 64), 64, &w));
 	g->phase = GUEST_STATES;
 	fault("runner.hello.before");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "gproto.h"
 #include "log.h"
 #include "spec.h"
 #include "store.h"
@@ -14,19 +15,12 @@
 static int
 frontend_recv_hello(struct chan *ch, struct frame *f, void *msg)
 {
-	struct proto_hello	*m = msg;
 	struct proto_hello_ok	 ok;
 	struct asker		 a;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1)
 		return (0);
-	if (m->version != PROTO_VERSION) {
-		answer_error(&a, CODE_UNSUPPORTED, "version", "version %u of "
-		    "the protocol, this daemon speaks %d", m->version,
-		    PROTO_VERSION);
-		return (0);
-	}
 	memset(&ok, 0, sizeof(ok));
 	ok.version = PROTO_VERSION;
 	strlcpy(ok.daemon, SANDBOXD_VERSION, sizeof(ok.daemon));
@@ -35,6 +29,10 @@ frontend_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	ok.inflight = CLIENT_INFLIGHT_MAX;
 	ok.uid = a.uid;
 	ok.all = a.others != 0;
+	ok.minor = PROTO_MINOR;
+	ok.database = EVENTDB_VERSION;
+	ok.guest_oldest = GP_VERSION_OLDEST;
+	ok.guest_newest = GP_VERSION;
 	answer(&a, PROTO_HELLO_OK, &ok);
 	answer_end(&a);
 	return (0);
@@ -90,6 +88,9 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	memset(&m, 0, sizeof(m));
 	strlcpy(m.instance, st.conf.instance, sizeof(m.instance));
 	strlcpy(m.daemon, SANDBOXD_VERSION, sizeof(m.daemon));
+	m.database = EVENTDB_VERSION;
+	m.guest_oldest = GP_VERSION_OLDEST;
+	m.guest_newest = GP_VERSION;
 	m.engine_up = st.engine.up;
 	strlcpy(m.engine, st.engine.version, sizeof(m.engine));
 	strlcpy(m.engine_text, st.engine.text, sizeof(m.engine_text));

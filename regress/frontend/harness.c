@@ -337,6 +337,7 @@ cl_greet(struct fe *fe, struct cl *c, uint32_t uid)
 	cl_open(fe, c, uid);
 	memset(&hello, 0, sizeof(hello));
 	hello.version = PROTO_VERSION;
+	hello.minor = PROTO_MINOR;
 	snprintf(hello.client, sizeof(hello.client), "test");
 	cl_send(c, PROTO_HELLO, 1, &hello);
 	fe_expect(&fe->store, PROTO_HELLO, &f, NULL);

@@ -146,6 +146,7 @@ take(void)
 	fe_expect(&fe.store, PROTO_HELLO, &f, NULL);
 	memset(&ok, 0, sizeof(ok));
 	ok.version = PROTO_VERSION;
+	ok.minor = PROTO_MINOR;
 	ok.payload = PROTO_MAX_PAYLOAD;
 	ok.inflight = CLIENT_INFLIGHT_MAX;
 	snprintf(ok.daemon, sizeof(ok.daemon), "9.9");
@@ -195,6 +196,102 @@ count(struct sandbox_answer *a, void *arg)
 	(void)a;
 	++*(int *)arg;
 	return (0);
+}
+
+/* --- a daemon of 1.0 ------------------------------------------------- */
+
+static void
+old_body(void)
+{
+	struct proto_wait_state	 w;
+	struct sandbox		*sb = open_it();
+	char			 id[] = "x";
+
+	CHECK(sandbox_hello(sb)->minor == 0);
+	CHECK(strcmp(sandbox_hello(sb)->daemon, "0.1.0") == 0);
+	memset(&w, 0, sizeof(w));
+	w.id = id;
+	CHECK(sandbox_send(sb, PROTO_WAIT_STATE, &w, NULL) == -1);
+	CHECK(sandbox_error(sb)->code == CODE_UNSUPPORTED);
+	CHECK(strcmp(sandbox_error(sb)->text, "wait_state: the daemon is "
+	    "sandboxd 0.1.0, which does not know it") == 0);
+	CHECK(!sandbox_error(sb)->lost);
+	CHECK(sandbox_ping(sb) == 0);
+	sandbox_close(sb);
+}
+
+/* The next message of the client, which must have this type. */
+static void
+old_expect(struct imsgbuf *b, uint32_t type, uint32_t *req, void *msg)
+{
+	struct pollfd	 pfd = { b->fd, POLLIN, 0 };
+	struct imsg	 imsg;
+	int		 n;
+
+	while ((n = imsgbuf_get(b, &imsg)) == 0) {
+		ATF_REQUIRE(poll(&pfd, 1, WAIT_MS) == 1);
+		ATF_REQUIRE_EQ(1, imsgbuf_read(b));
+	}
+	ATF_REQUIRE_EQ(1, n);
+	ATF_REQUIRE_EQ(type, imsg_get_type(&imsg));
+	*req = imsg_get_id(&imsg);
+	if (msg != NULL)
+		ATF_REQUIRE(msg_decode_map(msg, proto_def(type),
+		    ibuf_data(imsg.buf), ibuf_size(imsg.buf), NULL,
+		    NULL) == 0);
+	imsg_free(&imsg);
+}
+
+static void
+old_send(struct imsgbuf *b, uint32_t type, uint32_t req, const void *msg)
+{
+	msgpack_sbuffer	 sb;
+
+	msgpack_sbuffer_init(&sb);
+	ATF_REQUIRE(msg_encode_map_first(&sb, proto_def(type), msg,
+	    proto_fields(type, 0)) == 0);
+	ATF_REQUIRE(imsg_compose(b, type, req, 0, -1, sb.data,
+	    sb.size) == 1);
+	msgpack_sbuffer_destroy(&sb);
+	ATF_REQUIRE(imsgbuf_flush(b) == 0);
+}
+
+LIB_TEST(old_daemon)
+{
+	struct proto_hello_ok	 ok;
+	struct proto_hello	 h;
+	struct proto_error	 e;
+	struct proto_end	 end = { 0 };
+	struct imsgbuf		 b;
+	uint32_t		 req;
+	int			 fd;
+
+	scratch_make();
+	child_start(old_body);
+	ATF_REQUIRE((fd = accept(listener, NULL, NULL)) != -1);
+	ATF_REQUIRE(imsgbuf_init(&b, fd) == 0);
+	old_expect(&b, PROTO_HELLO, &req, &h);
+	ATF_CHECK_EQ(PROTO_MINOR, h.minor);
+	memset(&e, 0, sizeof(e));
+	strlcpy(e.code, "invalid_argument", sizeof(e.code));
+	strlcpy(e.text, "invalid hello: unknown field: minor",
+	    sizeof(e.text));
+	old_send(&b, PROTO_ERROR, req, &e);
+	old_expect(&b, PROTO_HELLO, &req, &h);
+	ATF_CHECK_EQ(PROTO_VERSION, h.version);
+	ATF_CHECK_EQ(0, h.minor);
+	memset(&ok, 0, sizeof(ok));
+	ok.version = PROTO_VERSION;
+	ok.payload = PROTO_MAX_PAYLOAD;
+	strlcpy(ok.daemon, "0.1.0", sizeof(ok.daemon));
+	old_send(&b, PROTO_HELLO_OK, req, &ok);
+	old_send(&b, PROTO_END, req, &end);
+	/* What it does not know is not even sent. */
+	old_expect(&b, PROTO_PING, &req, NULL);
+	old_send(&b, PROTO_END, req, &end);
+	child_wait();
+	imsgbuf_clear(&b);
+	close(fd);
 }
 
 static void
@@ -819,6 +916,7 @@ LIB_TEST(no_daemon)
 
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, old_daemon);
 	ATF_TP_ADD_TC(tp, calls);
 	ATF_TP_ADD_TC(tp, in_flight);
 	ATF_TP_ADD_TC(tp, events);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "version.h"
 
 static struct fe	 fe;
 static struct cl	 cl;
@@ -385,7 +386,68 @@ ROOT_TEST(version)
 	(void)cl_expect(&c, PROTO_ERROR, 1, &e);
 	ATF_CHECK_STREQ("unsupported", e.code);
 	ATF_CHECK_STREQ("version", e.field);
-	ATF_CHECK_STREQ("protocol version 3: this daemon speaks 1", e.text);
+	ATF_CHECK_STREQ("protocol version 3: this is "
+	    "sandboxd " SANDBOXD_VERSION ", which speaks 1.1", e.text);
+	cl_close(&c);
+	finish();
+}
+
+/* A client of 1.0, and one of a version that is not there yet. */
+ROOT_TEST(minor, "(R7) clients of other minor versions are served")
+{
+	struct proto_hello_ok	 ok, got;
+	struct proto_hello	 h;
+	struct frame		 f;
+	struct cl		 c;
+	uint32_t		 minor;
+
+	begin();
+	for (minor = 0; minor <= 7; minor += 7) {
+		memset(&h, 0, sizeof(h));
+		cl_open(&fe, &c, 0);
+		h.version = PROTO_VERSION;
+		h.minor = minor;
+		cl_send(&c, PROTO_HELLO, 1, &h);
+		fe_expect(&fe.store, PROTO_HELLO, &f, NULL);
+		memset(&ok, 0, sizeof(ok));
+		ok.version = PROTO_VERSION;
+		ok.inflight = 5;
+		ok.minor = 1;
+		ok.database = 3;
+		fe_send(&fe.store, PROTO_HELLO_OK, f.session, 1, -1, &ok);
+		fe_end(&fe, f.session, 1);
+		(void)cl_expect(&c, PROTO_HELLO_OK, 1, &got);
+		(void)cl_expect(&c, PROTO_END, 1, NULL);
+		ATF_CHECK_EQ(5, got.inflight);
+		ATF_CHECK_EQ(minor == 0 ? 0 : 1, got.minor);
+		ATF_CHECK_EQ(minor == 0 ? 0 : 3, got.database);
+		cl_ping(&fe, &c, 2);
+		cl_close(&c);
+	}
+	finish();
+}
+
+/* What a later version has put into HELLO does not hide the version. */
+ROOT_TEST(hello_newer, "(R7) a client of another version is told which one")
+{
+	static const char	 text[] =
+	    "\x83\xa7version\x02\xa6" "client\xa1x\xa5" "other\x90";
+	struct imsg_hdr		 hdr;
+	struct proto_error	 e;
+	struct cl		 c;
+
+	begin();
+	cl_open(&fe, &c, 0);
+	memset(&hdr, 0, sizeof(hdr));
+	hdr.type = PROTO_HELLO;
+	hdr.len = IMSG_HEADER_SIZE + sizeof(text) - 1;
+	hdr.peerid = 1;
+	cl_raw(&c, &hdr, sizeof(hdr));
+	cl_raw(&c, text, sizeof(text) - 1);
+	(void)cl_expect(&c, PROTO_ERROR, 1, &e);
+	ATF_CHECK_STREQ("unsupported", e.code);
+	ATF_CHECK_STREQ("protocol version 2: this is sandboxd "
+	    SANDBOXD_VERSION ", which speaks 1.1", e.text);
 	cl_close(&c);
 	finish();
 }
@@ -396,5 +458,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, bounds);
 	ATF_TP_ADD_TC(tp, truncated);
 	ATF_TP_ADD_TC(tp, version);
+	ATF_TP_ADD_TC(tp, minor);
+	ATF_TP_ADD_TC(tp, hello_newer);
 	return (atf_no_error());
 }

@@ -431,6 +431,103 @@ ATF_TC_BODY(newer_map, tc)
 	msgpack_sbuffer_destroy(&sb);
 }
 
+/*
+ * The messages of protocol 1.0, by their fields.  Who reads this because it
+ * fails: a field was not put at the end of its message, or one was taken out,
+ * and clients of today would not understand it.
+ */
+static const struct {
+	uint32_t	 type;
+	const char	*fields;
+} first[] = {
+	{ PROTO_HELLO, "version client" },
+	{ PROTO_CREATE,
+	    "id key image labels env memory mcpus pids workdir user "
+	    "readonly wait" },
+	{ PROTO_LIST, "all state labels after limit" },
+	{ PROTO_SHOW, "id wait grace" },
+	{ PROTO_STOP, "id wait grace" },
+	{ PROTO_RESUME, "id wait grace" },
+	{ PROTO_DELETE, "id wait grace" },
+	{ PROTO_EXEC, "sandbox argv env dir user timeout grace flags" },
+	{ PROTO_ATTACH, "exec offset1 offset2 streams follow" },
+	{ PROTO_INPUT_END, "exec total" },
+	{ PROTO_PS, "sandbox all" },
+	{ PROTO_LOGS, "exec offset1 offset2 streams follow" },
+	{ PROTO_WAIT, "exec" },
+	{ PROTO_KILL, "exec signo grace" },
+	{ PROTO_EVENTS, "sandbox from follow credit type" },
+	{ PROTO_CREDIT, "n" },
+	{ PROTO_IMAGE_IMPORT, "name" },
+	{ PROTO_HELLO_OK, "version daemon instance payload inflight uid all" },
+	{ PROTO_END, "after" },
+	{ PROTO_ERROR, "code text field" },
+	{ PROTO_ACCEPTED, "id op state" },
+	{ PROTO_SANDBOX,
+	    "id number owner state cause image image_id container "
+	    "labels env memory mcpus pids memory_seen mcpus_seen "
+	    "pids_seen workdir user readonly created changed seq "
+	    "execs guest" },
+	{ PROTO_EXEC_INFO,
+	    "id owner state code cause errnum argv detached created "
+	    "started ended length1 length2 dropped1 dropped2 "
+	    "background" },
+	{ PROTO_EVENT,
+	    "host_seq seq time sandbox owner type state actor op "
+	    "detail" },
+	{ PROTO_STREAM, "stream offset exec" },
+	{ PROTO_GAP, "stream from to" },
+	{ PROTO_STALLED, "stream" },
+	{ PROTO_INPUT_ACK, "offset" },
+	{ PROTO_PROC, "name pid uid user started layers missing" },
+	{ PROTO_STATUS_INFO,
+	    "instance daemon engine_up engine engine_text "
+	    "live_restore unenforced sandboxes ready execs clients "
+	    "requests waiting subscriptions pipes events" },
+	{ PROTO_IMAGE, "name id size" },
+	{ PROTO_VERIFY, "events skeletons anchor head" },
+	{ PROTO_RIGHT, "name on may by" },
+	{ PROTO_LIMIT, "name of most per used by" },
+	{ PROTO_CONTROL, "name state proof advice" },
+	{ PROTO_RELOAD, "" },
+	{ PROTO_RULES, "" },
+	{ 0, NULL }
+};
+
+ATF_TC(first_fields);
+ATF_TC_HEAD(first_fields, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(aV15) messages of 1.0 are what they were");
+}
+ATF_TC_BODY(first_fields, tc)
+{
+	const struct msg_def	*def;
+	char			 list[1024];
+	size_t			 i, j, n;
+
+	for (i = 0; first[i].fields != NULL; i++) {
+		def = def_of(first[i].type);
+		n = proto_fields(first[i].type, 0);
+		list[0] = '\0';
+		for (j = 0; j < n; j++) {
+			if (j > 0)
+				strlcat(list, " ", sizeof(list));
+			strlcat(list, def->fields[j].name, sizeof(list));
+		}
+		ATF_CHECK_STREQ(first[i].fields, list);
+		ATF_CHECK(proto_known(first[i].type, 0));
+		ATF_CHECK_EQ(def->nfields, proto_fields(first[i].type, 1));
+		for (j = n; j < def->nfields; j++)
+			ATF_CHECK_MSG(def->fields[j].flags & M_OPT,
+			    "%s: %s must be optional", def->name,
+			    def->fields[j].name);
+	}
+	ATF_CHECK(!proto_known(PROTO_DOCTOR + 1, 0));
+	ATF_CHECK(!proto_known(PROTO_CONTROL + 1, 0));
+	ATF_CHECK(!proto_known(PROTO_MAX, 1));
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, roundtrip);
@@ -443,5 +540,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, append);
 	ATF_TP_ADD_TC(tp, rows);
 	ATF_TP_ADD_TC(tp, newer_map);
+	ATF_TP_ADD_TC(tp, first_fields);
 	return (atf_no_error());
 }

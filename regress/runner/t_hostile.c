@@ -390,8 +390,8 @@ ATF_TC_BODY(hello_lies, tc)
 	char			 version[64];
 	int			 i;
 
-	snprintf(version, sizeof(version), "protocol %d, and not %d",
-	    GP_VERSION + 1, GP_VERSION);
+	snprintf(version, sizeof(version), "protocol %d, and not %d or "
+	    "%d", GP_VERSION + 1, GP_VERSION_OLDEST, GP_VERSION);
 	rig_start(r);
 	memset(&h, 0, sizeof(h));
 	h.version = GP_VERSION;
@@ -430,6 +430,45 @@ ATF_TC_BODY(hello_lies, tc)
 			    "%s", g->u.gone.text);
 		ATF_REQUIRE(player_eof(p));
 		player_free(p);
+	}
+	rig_end(r);
+}
+
+/* The versions that are spoken, each welcomed by its own. */
+ATF_TC(versions);
+ATF_TC_HEAD(versions, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(R7) the last two versions of guests");
+}
+ATF_TC_BODY(versions, tc)
+{
+	struct rig		*r = rig_new();
+	struct player		*p;
+	struct gp_states_end	 e = { 0 };
+	struct gp_welcome	 w;
+	struct gp_hello		 h;
+	struct gp_frame		 f;
+	struct got		*g;
+	uint32_t		 v;
+
+	rig_start(r);
+	for (v = GP_VERSION_OLDEST; v <= GP_VERSION; v++) {
+		listen_box(r, v, 0, 0);
+		p = player_new(r, v);
+		player_connect(p);
+		memset(&h, 0, sizeof(h));
+		h.version = v;
+		h.release = "x";
+		SEND(p, hello(B, &h));
+		player_frame(p, GP_WELCOME, &f);
+		ATF_REQUIRE(gp_decode_welcome(&w, &f) == 0);
+		ATF_CHECK_EQ(v, w.version);
+		SEND(p, states_end(B, &e));
+		g = from_store(r, MSG_GUEST_HELLO);
+		ATF_CHECK_EQ(v, g->u.hello.n);
+		ATF_CHECK_EQ(v, g->u.hello.version);
+		player_free(p);
+		(void)from_store(r, MSG_GUEST_GONE);
 	}
 	rig_end(r);
 }
@@ -908,6 +947,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, guest_lies);
 	ATF_TP_ADD_TC(tp, hello_lies);
+	ATF_TP_ADD_TC(tp, versions);
 	ATF_TP_ADD_TC(tp, stranger);
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, flood);
