@@ -168,6 +168,7 @@ enum gp_cause {			/* why an exec did not start */
 
 /* EXIT flags */
 #define GP_EXIT_REAPER_LOST	0x01	/* a payload killed the subreaper */
+#define GP_EXIT_OOM		0x02	/* killed, and memory had run out */
 
 /* INPUT_ACK flags */
 #define GP_INPUT_CLOSED		0x01	/* nobody reads: the rest is thrown away */

@@ -162,6 +162,10 @@ exec_failed(struct ctl *ctl, const struct proto_exec_info *info)
 int
 exec_status(struct ctl *ctl, const struct proto_exec_info *info)
 {
+	/* The status is the command's all the same. */
+	if (strncmp(info->cause, "out_of_memory", 13) == 0)
+		(void)ctl_error_code(ctl, CODE_LIMIT_EXCEEDED, "memory",
+		    info->cause);
 	if (strcmp(info->state, "exited") == 0)
 		return (info->code & 0xff);
 	if (strcmp(info->state, "signaled") == 0)

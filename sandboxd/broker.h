@@ -29,7 +29,8 @@ void	 broker_store_start(int);
 enum code broker_code(const struct engine_answer *);
 void	 broker_send_failed(uint64_t, uint64_t, enum code, const char *,
 	    const char *, int);
-void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *);
+void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *,
+	    int);
 
 /* broker_ops.c: one operation at a time for a sandbox */
 int	 broker_op_create(uint64_t, struct msg_box_create *);
@@ -40,7 +41,7 @@ void	 broker_op_kick(void);		/* the Engine is back */
 /* broker_event.c: the Engine's events */
 void	 broker_event(const json_t *);
 /* What became of it while nobody listened: told, if it is dead. */
-void	 broker_event_look(const char *, uint64_t);
+void	 broker_event_look(const char *, uint64_t, int);
 
 /* broker_import.c: images and the inventory */
 void	 broker_import(uint64_t, uint64_t, uint32_t, const char *);

@@ -8,9 +8,48 @@
 #include "broker.h"
 #include "log.h"
 
+#define OOMS_MAX	64		/* that are remembered */
+#define OOM_NS		1000000000	/* so long before a death, at most */
+
 struct death {
 	uint64_t	 n;
+	int		 oom;
 };
+
+/* By the Engine's clock, for which they come in order. */
+static struct {
+	char		 container[ENGINE_ID_LEN + 1];
+	json_int_t	 time;
+} ooms[OOMS_MAX];
+static u_int		 oom_next;
+
+static json_int_t
+event_time(const json_t *j)
+{
+	return (json_integer_value(json_object_get(j, "timeNano")));
+}
+
+static void
+oom_keep(const char *container, json_int_t time)
+{
+	strlcpy(ooms[oom_next].container, container,
+	    sizeof(ooms[oom_next].container));
+	ooms[oom_next].time = time;
+	oom_next = (oom_next + 1) % OOMS_MAX;
+}
+
+/* Did the kernel find no memory for it right before? */
+static int
+oom_before(const char *container, json_int_t time)
+{
+	u_int	 i;
+
+	for (i = 0; i < OOMS_MAX; i++)
+		if (strcmp(ooms[i].container, container) == 0 &&
+		    time >= ooms[i].time && time - ooms[i].time < OOM_NS)
+			return (1);
+	return (0);
+}
 
 static void
 event_inspected(struct engine_answer *ans, void *arg)
@@ -25,18 +64,19 @@ event_inspected(struct engine_answer *ans, void *arg)
 	    policy_ours(&broker_env.policy, ans->json, d->n) &&
 	    !json_is_true(json_object_get(json_object_get(ans->json, "State"),
 	    "Running")))
-		broker_send_state(MSG_BOX_DIED, 0, d->n, ans->json);
+		broker_send_state(MSG_BOX_DIED, 0, d->n, ans->json, d->oom);
 	free(d);
 }
 
 void
-broker_event_look(const char *container, uint64_t n)
+broker_event_look(const char *container, uint64_t n, int oom)
 {
 	struct death	*d;
 
 	if ((d = malloc(sizeof(*d))) == NULL)
 		fatal("%s", __func__);
 	d->n = n;
+	d->oom = oom;
 	engine_inspect(container, event_inspected, d);
 }
 
@@ -78,11 +118,16 @@ broker_event(const json_t *j)
 	    !engine_id_ok(container) ||
 	    (n = policy_number(&broker_env.policy, name)) == 0)
 		return;
+	if (strcmp(action, "oom") == 0) {
+		oom_keep(container, event_time(j));
+		return;
+	}
 	/* What an operation does to it, the operation reports. */
 	if (broker_op_event(n, action))
 		return;
 	if (strcmp(action, "die") == 0 || strcmp(action, "create") == 0)
-		broker_event_look(container, n);
+		broker_event_look(container, n, *action == 'd' &&
+		    oom_before(container, event_time(j)));
 	else if (strcmp(action, "destroy") == 0)
 		event_destroyed(n, container, attr);
 }

@@ -155,7 +155,7 @@ inventory_inspected(struct engine_answer *ans, void *arg)
 	if (ans->result == ENGINE_OK) {
 		if (policy_ours(&broker_env.policy, ans->json, 0))
 			broker_send_state(MSG_CONTAINER, inv->op, 0,
-			    ans->json);
+			    ans->json, 0);
 	} else if (ans->status != 404) {
 		inv->failed = 1;
 		snprintf(inv->why, sizeof(inv->why), "%s", ans->text);

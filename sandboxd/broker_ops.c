@@ -77,9 +77,9 @@ bop_end(struct bop *op)
 	struct bop	*next;
 
 	if (op->died && op->container[0] != '\0')
-		broker_event_look(op->container, op->n);
+		broker_event_look(op->container, op->n, 0);
 	if (op->appeared)
-		broker_event_look(op->name, op->n);
+		broker_event_look(op->name, op->n, 0);
 	for (next = TAILQ_NEXT(op, entry); next != NULL;
 	    next = TAILQ_NEXT(next, entry))
 		if (bop_same(op, next))
@@ -563,7 +563,7 @@ kill_inspected(struct engine_answer *ans, void *arg)
 	case -1:
 		return;
 	case 0:
-		broker_send_state(MSG_BOX_DEAD, op->op, op->n, NULL);
+		broker_send_state(MSG_BOX_DEAD, op->op, op->n, NULL, 0);
 		bop_end(op);
 		return;
 	}
@@ -578,7 +578,7 @@ kill_inspected(struct engine_answer *ans, void *arg)
 		return;
 	}
 	fault("broker.report.before");
-	broker_send_state(MSG_BOX_DEAD, op->op, op->n, ans->json);
+	broker_send_state(MSG_BOX_DEAD, op->op, op->n, ans->json, 0);
 	fault("broker.report.after");
 	bop_end(op);
 }

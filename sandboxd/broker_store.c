@@ -11,6 +11,8 @@
 #include "fault.h"
 #include "log.h"
 
+#define STATUS_KILLED	137	/* 128 and SIGKILL, as Engines have it */
+
 struct broker		 broker_env;
 
 /* What an answer that is no success is to those who wait for it. */
@@ -49,10 +51,14 @@ broker_copy(char *dst, size_t size, const json_t *v)
 		memcpy(dst, s, strlen(s) + 1);
 }
 
-/* BOX_DEAD, BOX_DIED and CONTAINER; inspected NULL: there is none. */
+/*
+ * BOX_DEAD, BOX_DIED and CONTAINER; inspected NULL: there is none.  oom: the
+ * Engine has told of it right before; by itself OOMKilled means that it did so
+ * at any time, of any process of the container.
+ */
 void
 broker_send_state(uint32_t type, uint64_t op, uint64_t n,
-    const json_t *inspected)
+    const json_t *inspected, int oom)
 {
 	struct msg_box_state	 m;
 	const json_t		*labels, *state;
@@ -80,7 +86,8 @@ broker_send_state(uint32_t type, uint64_t op, uint64_t n,
 			    "Pid"));
 		m.exitcode = json_integer_value(json_object_get(state,
 		    "ExitCode"));
-		m.oom = json_is_true(json_object_get(state, "OOMKilled"));
+		m.oom = oom && m.exitcode == STATUS_KILLED &&
+		    json_is_true(json_object_get(state, "OOMKilled"));
 	}
 	pipe_send(&broker_env.store, type, op, 0, 0, -1, &m);
 }

@@ -193,6 +193,7 @@ static const struct msg_field f_ended[] = {
 	MSG_F(msg_ended, background, M_UINT, 0, 0),
 	MSG_F(msg_ended, started, M_UINT, 0, 0),
 	MSG_F(msg_ended, ended, M_UINT, 0, 0),
+	MSG_F(msg_ended, oom, M_UINT, 1, 0),
 };
 
 static const struct msg_field f_refused[] = {

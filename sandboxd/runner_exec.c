@@ -670,6 +670,7 @@ exec_recv_exit(struct guest *g, const struct gp_frame *f)
 	m.dropped1 = out->len - slog_stored(out);
 	m.dropped2 = err->len - slog_stored(err);
 	m.background = e.background;
+	m.oom = (e.flags & GP_EXIT_OOM) != 0;
 	exec_times(g, &e, &m);
 	/* A very short command may end before its start was told. */
 	exec_close(ex);

@@ -372,6 +372,7 @@ struct msg_ended {
 	uint32_t	 background;
 	uint64_t	 started;	/* ns since 1970 */
 	uint64_t	 ended;
+	uint32_t	 oom;		/* 1: killed for lack of memory */
 };
 
 enum exec_end {

@@ -172,6 +172,9 @@ runner_recv_ended(struct chan *ch, struct frame *f, void *msg)
 	if (r.state == EXEC_LOST)
 		strlcpy(r.cause, "its status could not be had",
 		    sizeof(r.cause));
+	else if (m->oom)
+		strlcpy(r.cause, "out_of_memory: the memory of the sandbox "
+		    "was used up", sizeof(r.cause));
 	exec_ended(&r);
 	return (0);
 }

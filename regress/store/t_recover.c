@@ -580,6 +580,60 @@ ATF_TC_BODY(few, tc)
 	ring_stop();
 }
 
+static void
+died(const char *id, int exitcode, int oom, const char *cause)
+{
+	struct msg_box_state	 box;
+	char			 nonce[33];
+	uint64_t		 n = ready(id, nonce);
+
+	box = box_of(n, nonce, AT_ENDED);
+	box.exitcode = exitcode;
+	box.oom = oom;
+	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	cause_is(id, "stopped", cause);
+	/* However often it is said, and found so: it is told once. */
+	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
+	count_is(id, "sandbox.stopped", 1);
+	ring_quiet(&ring.broker);
+}
+
+ATF_TC(ended);
+ATF_TC_HEAD(ended, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "how a container died, and that once alone (aL12)");
+}
+ATF_TC_BODY(ended, tc)
+{
+	up();
+	died("one", 0, 0, "exited: its container ended with status 0");
+	died("two", 3, 0, "exited: ");
+	died("three", 137, 0, "killed: its container ended with status 137");
+	died("four", 143, 0, "killed: ");
+	died("five", 137, 1, "out_of_memory: ");
+	ring_stop();
+}
+
+/* The Engine was away, and what had run does not any more. */
+ATF_TC_WITHOUT_HEAD(engine_left);
+ATF_TC_BODY(engine_left, tc)
+{
+	char		 nonce[33];
+	uint64_t	 n;
+
+	up();
+	n = ready("one", nonce);
+	ring_engine(0);
+	inventory_begin();
+	inventory_has(n, nonce, AT_ENDED);
+	inventory_end();
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	cause_is("one", "stopped", "engine_restart");
+	ring_stop();
+}
+
 /* Who removes a container while we look is taken at the Engine's word. */
 ATF_TC_WITHOUT_HEAD(removed);
 ATF_TC_BODY(removed, tc)
@@ -686,6 +740,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, quarantine);
 	ATF_TP_ADD_TC(tp, given_up);
 	ATF_TP_ADD_TC(tp, few);
+	ATF_TP_ADD_TC(tp, ended);
+	ATF_TP_ADD_TC(tp, engine_left);
 	ATF_TP_ADD_TC(tp, removed);
 	ATF_TP_ADD_TC(tp, strays);
 	ATF_TP_ADD_TC(tp, strays_due);

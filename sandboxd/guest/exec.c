@@ -167,6 +167,7 @@ exec_start(uint64_t k, const struct gp_start *m)
 		return;
 	}
 	e->state = EX_STARTING;
+	g.oom = limits_oom();
 	e->flags = m->flags;
 	e->grace = m->grace;
 	if (m->timeout != 0)
@@ -321,9 +322,28 @@ exec_try_end(struct exec *e)
 		exec_ended(e);
 }
 
+/*
+ * Was it the kernel, because memory had run out?  Who was not killed by us,
+ * and died when somebody was killed for that reason since a command began or
+ * ended so last.  A shell tells the same of its child by 128 and the signal.
+ */
+static int
+exec_oom(const struct exec *e, int status)
+{
+	uint64_t	 was = g.oom;
+
+	if (e->kill != KILL_NONE || e->kind != 0 ||
+	    !(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL :
+	    WEXITSTATUS(status) == 128 + SIGKILL))
+		return (0);
+	g.oom = limits_oom();
+	return (g.oom > was);
+}
+
 static void
 exec_done(struct exec *e, int status)
 {
+	e->oom = exec_oom(e, status);
 	e->done = 1;
 	e->status = status;
 	e->end = g.now;

@@ -150,6 +150,7 @@ struct exec {
 	pid_t		 pid;		/* of the first process */
 	int		 done;		/* it has ended */
 	int		 status;
+	int		 oom;		/* for lack of memory */
 	int		 gone;		/* nothing of the tree is left */
 	struct output	 out[2];
 	struct input	 in;
@@ -197,6 +198,7 @@ struct guest {
 	uint64_t	 boot;
 	uint64_t	 now;		/* monotonic, ns; once a turn */
 	uint64_t	 last;		/* highest exec number seen */
+	uint64_t	 oom;		/* limits_oom() when last asked */
 	uint32_t	 nexecs;
 	struct execs	 execs;		/* in use, without the spare */
 	struct execs	 dirty;
@@ -288,5 +290,6 @@ uint64_t	 link_timer(void);
 
 /* limits.c */
 void		 limits_read(struct gp_hello *);
+uint64_t	 limits_oom(void);
 
 #endif /* GUEST_H */

@@ -111,3 +111,26 @@ limits_read(struct gp_hello *h)
 	h->pids = first_known(CG "pids.max", CG "pids/pids.max");
 	h->mcpus = limit_mcpus();
 }
+
+/*
+ * How many processes of this sandbox the kernel has killed because its memory
+ * was used up; 0 where it does not tell.  It counts before it kills.
+ */
+uint64_t
+limits_oom(void)
+{
+	static int	 fd = -2;
+	char		 buf[512], *p, *end;
+	ssize_t		 n;
+
+	if (fd == -2 &&
+	    (fd = open(CG "memory.events", O_RDONLY | O_CLOEXEC)) == -1)
+		fd = open(CG "memory/memory.oom_control",
+		    O_RDONLY | O_CLOEXEC);
+	if (fd == -1 || (n = pread(fd, buf, sizeof(buf) - 1, 0)) <= 0)
+		return (0);
+	buf[n] = '\0';
+	if ((p = strstr(buf, "oom_kill ")) == NULL)
+		return (0);
+	return (strtoull(p + strlen("oom_kill "), &end, 10));
+}

@@ -571,6 +571,8 @@ put_exit(const struct exec *e)
 		m.kind = m.signo != 0 ? GP_SIGNALED : GP_EXITED;
 	if (e->reaper_lost && !e->swept)
 		m.flags |= GP_EXIT_REAPER_LOST;
+	if (e->oom)
+		m.flags |= GP_EXIT_OOM;
 	m.background = e->background;
 	m.out_len = e->out[0].end;
 	m.err_len = e->out[1].end;
