@@ -10,6 +10,7 @@
 #include <stdarg.h>
 
 #include "fuzz.h"
+#include "fuzz_pipe.h"
 
 #include "frontend_client.c"
 
@@ -33,28 +34,6 @@ static struct {
 static size_t		 nasked;
 static uint64_t		 sessions;
 static int		 stopped;
-
-void
-proc_serve(uint64_t who)
-{
-}
-
-void
-rights_begin(int fd)
-{
-}
-
-int
-rights_end(void)
-{
-	return (0);
-}
-
-void
-rights_close(int fd)
-{
-	close(fd);
-}
 
 void
 frontend_drain_store(void)
@@ -90,19 +69,11 @@ void
 pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
     uint32_t req, int fd, const void *msg)
 {
-	static uint64_t		 room[1024];
-	const struct msg_def	*def;
-	msgpack_sbuffer		 sb;
-	size_t			 i;
+	size_t	 i;
 
 	need(ch == &fe_store && fd == -1 && op == 0 && req != 0);
 	need(type < PROTO_HELLO_OK && client_find(session) != NULL);
-	need((def = proto_def(type)) != NULL && def->size <= sizeof(room));
-	msgpack_sbuffer_init(&sb);
-	need(msg_encode_array(&sb, def, msg) == 0);
-	need(msg_decode_array(room, def, (uint8_t *)sb.data, sb.size) == 0);
-	msg_clear(room, def);
-	msgpack_sbuffer_destroy(&sb);
+	fuzz_sound(proto_def(type), msg);
 	for (i = 0; i < nasked; i++)
 		need(type == PROTO_CREDIT || asked[i].session != session ||
 		    asked[i].req != req);

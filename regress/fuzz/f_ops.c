@@ -6,6 +6,7 @@
 
 #include "engine_call.h"
 #include "fuzz.h"
+#include "fuzz_pipe.h"
 #include "fuzz_policy.h"
 #include "sandboxd.h"
 
@@ -70,17 +71,8 @@ void
 pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
     uint32_t req, int fd, const void *msg)
 {
-	static uint64_t		 room[1024];
-	const struct msg_def	*def;
-	msgpack_sbuffer		 sb;
-
 	need(ch == &broker_env.store && fd == -1);
-	need((def = msg_def(type)) != NULL && def->size <= sizeof(room));
-	msgpack_sbuffer_init(&sb);
-	need(msg_encode_array(&sb, def, msg) == 0);
-	need(msg_decode_array(room, def, (uint8_t *)sb.data, sb.size) == 0);
-	msg_clear(room, def);
-	msgpack_sbuffer_destroy(&sb);
+	fuzz_sound(msg_def(type), msg);
 	if (type == MSG_BOX_DIED) {
 		need(op == 0);
 		return;

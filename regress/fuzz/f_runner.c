@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "fuzz_pipe.h"
 #include "proc.h"
 #include "rights.h"
 #include "runner.h"
@@ -34,18 +35,10 @@ void
 pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
     uint32_t req, int fd, const void *msg)
 {
-	static uint64_t		 room[1024];
-	const struct msg_def	*def;
 	const struct msg_ended	*e = msg;
-	msgpack_sbuffer		 sb;
 	uint64_t		 k = 0;
 
-	need((def = msg_def(type)) != NULL && def->size <= sizeof(room));
-	msgpack_sbuffer_init(&sb);
-	need(msg_encode_array(&sb, def, msg) == 0);
-	need(msg_decode_array(room, def, (uint8_t *)sb.data, sb.size) == 0);
-	msg_clear(room, def);
-	msgpack_sbuffer_destroy(&sb);
+	fuzz_sound(msg_def(type), msg);
 	if (type == MSG_ENDED)
 		k = e->k;
 	else if (type == MSG_NOT_STARTED)
@@ -67,28 +60,6 @@ pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
 	if (client != -1)
 		close(client);
 	client = fd;
-}
-
-void
-proc_serve(uint64_t who)
-{
-}
-
-void
-rights_begin(int fd)
-{
-}
-
-int
-rights_end(void)
-{
-	return (0);
-}
-
-void
-rights_close(int fd)
-{
-	close(fd);
 }
 
 void

@@ -40,7 +40,8 @@ sources()
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c lib/spec_check.c $MSG ;;
-	f_front)	echo regress/fuzz/fuzz.c sandboxd/frontend_req.c \
+	f_front)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
+			    sandboxd/frontend_req.c \
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
 			    lib/msgbuf.c lib/spec_check.c lib/codes.c $MSG ;;
 	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
@@ -49,7 +50,8 @@ sources()
 			    sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
-	f_ops)		echo regress/fuzz/fuzz.c regress/fuzz/fuzz_policy.c \
+	f_ops)		echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
+			    regress/fuzz/fuzz_policy.c \
 			    sandboxd/broker_event.c sandboxd/broker_store.c \
 			    sandboxd/engine_api.c sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
@@ -61,7 +63,8 @@ sources()
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/messages.c $MSG ;;
-	f_runner)	echo regress/fuzz/fuzz.c sandboxd/runner_guest.c \
+	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
+			    sandboxd/runner_guest.c \
 			    sandboxd/runner_exec.c sandboxd/runner_input.c \
 			    sandboxd/messages.c lib/gproto.c \
 			    lib/gproto_msg.c $MSG ;;
