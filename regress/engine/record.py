@@ -16,6 +16,10 @@ import socket
 import sys
 import threading
 
+# An isolated interpreter does not look beside the script.
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+from stand import stand  # noqa: E402
+
 HEAD_MAX = 1 << 16
 BODY_MAX = 1 << 22
 lock = threading.Lock()
@@ -164,21 +168,9 @@ def serve(client, path, out):
 
 def main(argv):
     path, engine, name, folder = argv[1:]
-    threading.stack_size(256 * 1024)
     out = open(name, "wb", buffering=0)
     out.write(json.dumps({"under": folder}).encode("ascii") + b"\n")
-    sock = socket.socket(socket.AF_UNIX)
-    # There it is when it can be used, and for whom the Engine's is.
-    sock.bind(path + ".new")
-    st = os.stat(engine)
-    os.chown(path + ".new", st.st_uid, st.st_gid)
-    os.chmod(path + ".new", st.st_mode & 0o777)
-    sock.listen(1024)
-    os.rename(path + ".new", path)
-    while True:
-        client = sock.accept()[0]
-        threading.Thread(target=serve, args=(client, engine, out),
-                         daemon=True).start()
+    stand(path, engine, lambda client: serve(client, engine, out))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,11 @@ import socket
 import sys
 import threading
 
+# An isolated interpreter does not look beside the script.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             "..", "engine"))
+from stand import stand  # noqa: E402
+
 lock = threading.Lock()
 
 
@@ -207,20 +212,8 @@ class Liar:
 
 def main(argv):
     path, engine, truth, mode, asked = argv[1:]
-    threading.stack_size(256 * 1024)
     liar = Liar(engine, truth, mode, open(asked, "a", encoding="latin-1"))
-    sock = socket.socket(socket.AF_UNIX)
-    # There it is when it can be used, and for whom the Engine's is.
-    sock.bind(path + ".new")
-    st = os.stat(engine)
-    os.chown(path + ".new", st.st_uid, st.st_gid)
-    os.chmod(path + ".new", st.st_mode & 0o777)
-    sock.listen(1024)
-    os.rename(path + ".new", path)
-    while True:
-        client = sock.accept()[0]
-        threading.Thread(target=liar.serve, args=(client,),
-                         daemon=True).start()
+    stand(path, engine, liar.serve)
 
 
 if __name__ == "__main__":
