@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "gproto.h"
+#include "passfd.h"
 
 static const char	*how = "";
 static int		 s = -1;
@@ -189,30 +190,12 @@ lie_flood(uint64_t k)
 static void
 lie_descriptors(uint64_t k)
 {
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr	 mh;
-	struct iovec	 iov;
 	char		 byte = 0;
 	int		 i, fd;
 
 	fd = open("/", O_RDONLY);
 	for (i = 0; i < 300; i++) {
-		memset(&mh, 0, sizeof(mh));
-		memset(&control, 0, sizeof(control));
-		control.hdr.cmsg_level = SOL_SOCKET;
-		control.hdr.cmsg_type = SCM_RIGHTS;
-		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
-		iov.iov_base = &byte;
-		iov.iov_len = 1;
-		mh.msg_iov = &iov;
-		mh.msg_iovlen = 1;
-		mh.msg_control = &control;
-		mh.msg_controllen = sizeof(control.buf);
-		if (sendmsg(s, &mh, MSG_NOSIGNAL) == -1) {
+		if (passfd_send(s, &byte, 1, fd, 1, 0) == -1) {
 			/* Where the kernel lets none through: another lie. */
 			lie_twice(k);
 			break;

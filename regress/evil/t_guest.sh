@@ -55,7 +55,8 @@ guest_head()
 }
 guest_body()
 {
-	musl-gcc -static -D_GNU_SOURCE -I "$SBX_TOP/lib" -o guest \
+	musl-gcc -static -D_GNU_SOURCE -I "$SBX_TOP/lib" \
+	    -I "$SBX_TOP/regress/lib" -o guest \
 	    "$SBX_TOP/regress/evil/h_guest.c" "$SBX_TOP/lib/gproto.c" \
 	    "$SBX_TOP/lib/gproto_msg.c" || atf_fail "no program"
 	install -m 755 guest "$SBX_SCRATCH/guest.$$"

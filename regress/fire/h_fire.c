@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "imsg.h"
+#include "passfd.h"
 #include "proto.h"
 
 #define WAIT_MS		300000
@@ -496,39 +497,18 @@ attack_exec(void)
 static void
 attack_attach(void)
 {
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int) * 250)];
-	} control;
 	struct imsg_hdr	 h;
-	struct msghdr	 mh;
-	struct iovec	 iov;
 	struct cl	 c;
 	unsigned int	 i, sent = 0, refused = 0;
 	uint32_t	 id;
-	int		 j, zero = 0;
 
 	cl_greet(&c);
 	memset(&h, 0, sizeof(h));
 	h.type = PROTO_PING;
 	h.len = IMSG_HEADER_SIZE;
-	memset(&control, 0, sizeof(control));
-	control.hdr.cmsg_level = SOL_SOCKET;
-	control.hdr.cmsg_type = SCM_RIGHTS;
-	control.hdr.cmsg_len = CMSG_LEN(sizeof(int) * 250);
-	for (j = 0; j < 250; j++)
-		memcpy(CMSG_DATA(&control.hdr) + j * sizeof(int), &zero,
-		    sizeof(zero));
 	for (i = 0; i < 500; i++) {
 		h.peerid = ++req;
-		memset(&mh, 0, sizeof(mh));
-		iov.iov_base = &h;
-		iov.iov_len = sizeof(h);
-		mh.msg_iov = &iov;
-		mh.msg_iovlen = 1;
-		mh.msg_control = &control;
-		mh.msg_controllen = sizeof(control.buf);
-		if (sendmsg(c.fd, &mh, MSG_NOSIGNAL) == -1) {
+		if (passfd_send(c.fd, &h, sizeof(h), 0, 250, 0) == -1) {
 			if (errno != EPERM)
 				err(1, "sendmsg");
 			refused++;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "fusefs.h"
+#include "passfd.h"
 
 #define FILE_NODE	2
 
@@ -146,12 +147,6 @@ mount_open(pid_t *server)
 pid_t
 fusefs_send(int sock, const void *data, size_t len)
 {
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr	 mh;
-	struct iovec	 iov;
 	pid_t		 pid, server = -1;
 	int		 p[2], file;
 
@@ -167,19 +162,7 @@ fusefs_send(int sock, const void *data, size_t len)
 				kill(server, SIGKILL);
 			_exit(1);
 		}
-		memset(&mh, 0, sizeof(mh));
-		memset(&control, 0, sizeof(control));
-		iov.iov_base = (void *)(uintptr_t)data;
-		iov.iov_len = len;
-		mh.msg_iov = &iov;
-		mh.msg_iovlen = 1;
-		mh.msg_control = &control;
-		mh.msg_controllen = sizeof(control.buf);
-		control.hdr.cmsg_level = SOL_SOCKET;
-		control.hdr.cmsg_type = SCM_RIGHTS;
-		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.hdr), &file, sizeof(file));
-		if (sendmsg(sock, &mh, MSG_NOSIGNAL) != (ssize_t)len)
+		if (passfd_send(sock, data, len, file, 1, 0) != (ssize_t)len)
 			_exit(1);
 		close(sock);
 		if (write(p[1], &server, sizeof(server)) !=

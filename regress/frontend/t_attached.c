@@ -25,6 +25,7 @@
 #include "frontend.h"
 #include "fusefs.h"
 #include "harness.h"
+#include "passfd.h"
 
 #define FD_BIT	(1U << 31)
 
@@ -58,32 +59,11 @@ header(struct imsg_hdr *h, uint32_t id, uint32_t mark)
 static void
 attach(struct cl *c, uint32_t id, int fd, int n)
 {
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int) * 253)];
-	} control;
 	struct imsg_hdr	 h;
-	struct msghdr	 mh;
-	struct iovec	 iov;
-	int		 i;
 
 	header(&h, id, FD_BIT);
-	memset(&mh, 0, sizeof(mh));
-	memset(&control, 0, sizeof(control));
-	iov.iov_base = &h;
-	iov.iov_len = sizeof(h);
-	mh.msg_iov = &iov;
-	mh.msg_iovlen = 1;
-	mh.msg_control = &control;
-	mh.msg_controllen = CMSG_SPACE(sizeof(int) * n);
-	control.hdr.cmsg_level = SOL_SOCKET;
-	control.hdr.cmsg_type = SCM_RIGHTS;
-	control.hdr.cmsg_len = CMSG_LEN(sizeof(int) * n);
-	for (i = 0; i < n; i++)
-		memcpy(CMSG_DATA(&control.hdr) + i * sizeof(int), &fd,
-		    sizeof(fd));
-	ATF_REQUIRE_MSG(sendmsg(c->fd, &mh, MSG_NOSIGNAL) == sizeof(h),
-	    "sendmsg: %s", strerror(errno));
+	ATF_REQUIRE_MSG(passfd_send(c->fd, &h, sizeof(h), fd, n, 0) ==
+	    sizeof(h), "sendmsg: %s", strerror(errno));
 }
 
 static void

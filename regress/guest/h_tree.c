@@ -22,6 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "passfd.h"
+
 static void
 bomb(int apart)
 {
@@ -95,37 +97,19 @@ static void
 flight(void)
 {
 	struct rlimit	 rl;
-	struct msghdr	 mh;
-	struct iovec	 iov;
-	int		 sv[2], fds[200], i;
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(fds))];
-	} cm;
+	int		 sv[2], i;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
 		err(1, "getrlimit");
 	rl.rlim_cur = rl.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
 		err(1, "setrlimit");
-	for (i = 0; i < 200; i++)
-		fds[i] = STDOUT_FILENO;
-	memset(&mh, 0, sizeof(mh));
-	iov.iov_base = (void *)"";
-	iov.iov_len = 1;
-	mh.msg_iov = &iov;
-	mh.msg_iovlen = 1;
-	mh.msg_control = &cm;
-	mh.msg_controllen = sizeof(cm);
-	cm.hdr.cmsg_level = SOL_SOCKET;
-	cm.hdr.cmsg_type = SCM_RIGHTS;
-	cm.hdr.cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(&cm.hdr), fds, sizeof(fds));
 	do {
 		if (socketpair(AF_UNIX, SOCK_DGRAM, 0, sv) == -1)
 			err(1, "socketpair");
 		for (i = 0; i < 5; i++)
-			if (sendmsg(sv[0], &mh, MSG_DONTWAIT) == -1)
+			if (passfd_send(sv[0], "", 1, STDOUT_FILENO, 200,
+			    MSG_DONTWAIT) == -1)
 				break;
 	} while (i == 5);
 	if (errno != ETOOMANYREFS)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "passfd.h"
 
 ROOT_TC(cuts, "fifty cuts during output: each byte once, the true end")
 {
@@ -373,13 +374,8 @@ ROOT_TC(descriptors, "a descriptor that comes with a frame is thrown away")
 {
 	struct rig		*r = rig_new();
 	struct gp_ping		 m = { .cookie = 1 };
-	struct msghdr		 msg;
-	struct iovec		 iov;
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int))];
-	} c;
 	uint8_t			 buf[64];
+	ssize_t			 len;
 	int			 before, p[2];
 	char			 ch;
 
@@ -388,20 +384,9 @@ ROOT_TC(descriptors, "a descriptor that comes with a frame is thrown away")
 	rig_sync(r);
 	before = count_fds(r);
 	ATF_REQUIRE(pipe(p) == 0);
-	memset(&msg, 0, sizeof(msg));
-	memset(&c, 0, sizeof(c));
-	iov.iov_base = buf;
-	iov.iov_len = gp_encode_ping(buf, sizeof(buf), &m);
-	msg.msg_iov = &iov;
-	msg.msg_iovlen = 1;
-	msg.msg_control = c.buf;
-	msg.msg_controllen = sizeof(c.buf);
-	c.hdr.cmsg_level = SOL_SOCKET;
-	c.hdr.cmsg_type = SCM_RIGHTS;
-	c.hdr.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&c.hdr), &p[1], sizeof(int));
+	len = gp_encode_ping(buf, sizeof(buf), &m);
 	r->pongs = 0;
-	ATF_REQUIRE(sendmsg(r->fd, &msg, 0) > 0);
+	ATF_REQUIRE(passfd_send(r->fd, buf, len, p[1], 1, 0) > 0);
 	rig_until(r, &r->pongs);
 	close(p[1]);
 	ATF_CHECK_EQ(0, read(p[0], &ch, 1));

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "passfd.h"
 #include "runner.h"
 
 #define SEND(p, call)	do {						\
@@ -541,19 +542,14 @@ count_files(pid_t pid)
 ATF_TC_WITHOUT_HEAD(descriptors);
 ATF_TC_BODY(descriptors, tc)
 {
-	union {
-		struct cmsghdr	 hdr;
-		char		 buf[CMSG_SPACE(sizeof(int) * 16)];
-	}		 c;
 	struct rig	*r = rig_new();
 	struct player	*p;
 	struct gp_output o = { .stream = GP_STDOUT, .data =
 			    (const uint8_t *)"abc", .len = 3 };
 	struct gp_frame	 f;
-	struct msghdr	 mh;
-	struct iovec	 iov;
 	uint8_t		 b[64];
-	int		 before, fds[16], i;
+	ssize_t		 len;
+	int		 before;
 
 	rig_start(r);
 	p = boot(r, 1);
@@ -561,26 +557,11 @@ ATF_TC_BODY(descriptors, tc)
 	player_frame(p, GP_START, &f);
 	rig_alive(r);
 	before = count_files(r->pid);
-	memset(&c, 0, sizeof(c));
-	memset(&mh, 0, sizeof(mh));
-	iov.iov_base = b;
-	iov.iov_len = gp_encode_output(b, sizeof(b), 1, &o);
-	mh.msg_iov = &iov;
-	mh.msg_iovlen = 1;
-	mh.msg_control = &c;
-	mh.msg_controllen = sizeof(c.buf);
-	c.hdr.cmsg_level = SOL_SOCKET;
-	c.hdr.cmsg_type = SCM_RIGHTS;
-	c.hdr.cmsg_len = CMSG_LEN(sizeof(fds));
-	for (i = 0; i < 16; i++)
-		fds[i] = 2;
-	memcpy(CMSG_DATA(&c.hdr), fds, sizeof(fds));
+	len = gp_encode_output(b, sizeof(b), 1, &o);
 	/* Newer kernels refuse them for the runner; then without. */
-	if (sendmsg(p->fd, &mh, 0) == -1) {
+	if (passfd_send(p->fd, b, len, 2, 16, 0) == -1) {
 		ATF_REQUIRE_EQ(EPERM, errno);
-		mh.msg_control = NULL;
-		mh.msg_controllen = 0;
-		ATF_REQUIRE_EQ((ssize_t)iov.iov_len, sendmsg(p->fd, &mh, 0));
+		ATF_REQUIRE_EQ(len, passfd_send(p->fd, b, len, 2, 0, 0));
 	}
 	player_exit(p, 1, 0, 3, 0);
 	ATF_REQUIRE_EQ(3, from_store(r, MSG_ENDED)->u.ended.length1);
