@@ -35,10 +35,10 @@ may()
 work()
 {
 	: >work.err
-	if may exec box cat <input >out 2>>work.err; then
+	if may exec "$BOX" cat <input >out 2>>work.err; then
 		cmp input out || atf_fail "$1: another output"
 	fi
-	if may exec -d box sh -c 'exit 7' >exec 2>>work.err; then
+	if may exec -d "$BOX" sh -c 'exit 7' >exec 2>>work.err; then
 		e=$(cat exec)
 		echo "$e" >>execs
 		s=0
@@ -48,20 +48,21 @@ work()
 		*)	atf_fail "$1: wait: $s: $(cat work.err)" ;;
 		esac
 	fi
-	if may events box >events 2>>work.err; then
+	if may events "$BOX" >events 2>>work.err; then
 		awk '$5 != NR { exit 1 } END { exit NR < 2 }' events ||
 		    atf_fail "$1: an event is missing"
 	fi
 	if may list >list 2>>work.err; then
-		grep -q '^box .*ready' list || atf_fail "$1: not in the list"
+		grep -q "^$BOX .*ready" list || atf_fail "$1: not in the list"
 	fi
 	may create -i "x$1" -I no-such-image >out 2>>work.err || :
+	may delete "x$1" >out 2>>work.err || :
 }
 
 # Whatever was accepted has its end, and the next is served.
 served()
 {
-	await '[ "$(timeout -k 5 20 "$CTL" exec box echo hi 2>err)" = hi ]'
+	await '[ "$(timeout -k 5 20 "$CTL" exec "$BOX" echo hi 2>err)" = hi ]'
 	! _gone "$(daemon_pid)" || atf_fail "$1: the parent is gone"
 }
 
@@ -69,22 +70,38 @@ alloc_world()
 {
 	shim_use
 	world "restart 1000 per 1s
-limits { sandboxes 1000 }"
-	atf_check -o ignore "$CTL" create -i box
+limits { sandboxes 1000 }
+retain { history 1s }"
 	head -c 100000 /dev/urandom >input
+	accepted=no
+	box_begin 0
+}
+
+# The same work asks for more memory with each event that there is to read: a
+# sandbox that lasted for the whole sweep would have it run after its own end.
+box_begin()
+{
+	BOX=box$1
+	atf_check -o ignore "$CTL" create -i "$BOX"
 	: >execs
+}
+
+box_end()
+{
+	while read -r e; do
+		accepted=yes
+		await 's=0; timeout -k 5 60 "$CTL" wait "$e" 2>err </dev/null ||
+		    s=$?; [ $s -eq 7 ]'
+	done <execs
+	atf_check -o ignore "$CTL" delete "$BOX"
 }
 
 alloc_end()
 {
-	while read -r e; do
-		await 's=0; timeout -k 5 60 "$CTL" wait "$e" 2>err </dev/null ||
-		    s=$?; [ $s -eq 7 ]'
-	done <execs
-	[ -s execs ] || atf_fail "nothing was accepted"
+	box_end
+	[ $accepted = yes ] || atf_fail "nothing was accepted"
 	atf_check -o match:"^events" "$CTL" log verify
 	await '! "$CTL" list -a | grep -q pending'
-	atf_check -o ignore "$CTL" delete box
 	nothing_left
 	daemon_stop
 }
@@ -138,13 +155,18 @@ alloc_body()
 	! with_asan || return 0
 	sigsys_meant
 	alloc_world
-	hits=0 misses=0
+	hits=0 misses=0 rounds=0
 	for n in $(points "$2" "$(figure $4 "$3")"); do
 		shim "$1" alloc error ENOMEM "$n" 0
 		work "$n"
 		more "$1" || break
 		shim "$1" off
 		served "$1 $n"
+		rounds=$((rounds + 1))
+		[ $((rounds % 10)) -ne 0 ] || {
+			box_end
+			box_begin "$n"
+		}
 	done
 	shim "$1" off
 	served "$1 $n"
@@ -175,7 +197,7 @@ client_body()
 	for n in $(points 500 "$(figure 10 0)") $(figure "$(seq 25 44)" ""); do
 		shim sandboxctl alloc error ENOMEM "$n" 0
 		s=0
-		timeout -k 5 60 "$SHIMCTL" exec box cat <input >out 2>err || s=$?
+		timeout -k 5 60 "$SHIMCTL" exec "$BOX" cat <input >out 2>err || s=$?
 		case $s in
 		0)	cmp input out || atf_fail "$n: another output" ;;
 		124|12[6-9]|1[3-9]?) atf_fail "exec $n: status $s" ;;
@@ -185,13 +207,13 @@ client_body()
 		s=0
 		timeout -k 5 60 "$SHIMCTL" -j list >out 2>err || s=$?
 		case $s in
-		0)	grep -q '"box"' out || atf_fail "list $n: $(cat out)" ;;
+		0)	grep -q "\"$BOX\"" out || atf_fail "list $n: $(cat out)" ;;
 		124|1??) atf_fail "list $n: status $s" ;;
 		*)	[ -s err ] || atf_fail "list $n: $s, and no reason" ;;
 		esac
 	done
 	shim sandboxctl off
-	atf_check -o save:execs "$CTL" exec -d box sh -c 'exit 7'
+	atf_check -o save:execs "$CTL" exec -d "$BOX" sh -c 'exit 7'
 	alloc_end
 }
 client_cleanup()
