@@ -41,6 +41,11 @@
 #define EXEC_GRACE_DEFAULT	1000	/* ms between TERM and KILL on cancel */
 #define EXEC_GRACE_MAX		600000
 
+/* Subscriptions. */
+#define EVENTS_TYPES_MAX	64	/* types that one may name */
+#define EVENTS_BEAT_MIN		1000	/* ms between heartbeats */
+#define EVENTS_BEAT_MAX		3600000
+
 /* Texts. */
 #define CODE_LEN_MAX		31
 #define TEXT_MAX		1023

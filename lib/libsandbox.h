@@ -51,6 +51,7 @@ struct sandbox_answer {
 		struct proto_right	 right;
 		struct proto_limit	 limit;
 		struct proto_control	 control;
+		struct proto_heartbeat	 heartbeat;
 	} u;
 };
 
@@ -145,7 +146,7 @@ int	 sandbox_kill(struct sandbox *, const struct proto_kill *);
 int	 sandbox_input_end(struct sandbox *, const char *exec,
 	    uint64_t total);
 /*
- * The callback gets EVENT; credit is renewed as it goes, unless the request
+ * The callback gets EVENT, and what else was asked for; credit is renewed as it goes, unless the request
  * names one: then the caller gives more by sandbox_credit().
  */
 int	 sandbox_events(struct sandbox *, const struct proto_events *,

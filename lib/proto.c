@@ -106,6 +106,12 @@ static const struct msg_field f_events[] = {
 	MSG_F(proto_events, follow, M_UINT, 1, M_OPT),
 	MSG_F(proto_events, credit, M_UINT, 0, M_OPT),
 	MSG_F(proto_events, type, M_STR, 0, M_OPT),
+	MSG_F(proto_events, types, M_STRV, EVENTS_TYPES_MAX, M_OPT),
+	MSG_F(proto_events, labels, M_KVV, SBX_LABELS_MAX, M_OPT),
+	MSG_F(proto_events, heartbeat, M_UINT, EVENTS_BEAT_MAX, M_OPT),
+	MSG_F(proto_events, oldest, M_UINT, 1, M_OPT),
+	MSG_F(proto_events, end, M_UINT, 1, M_OPT),
+	MSG_F(proto_events, snapshot, M_UINT, 1, M_OPT),
 };
 
 static const struct msg_field f_credit[] = {
@@ -202,6 +208,12 @@ static const struct msg_field f_event[] = {
 	MSG_F(proto_event, actor, M_INT, 0, 0),
 	MSG_F(proto_event, op, M_UINT, 0, M_OPT),
 	MSG_F(proto_event, detail, M_KVV, 64, M_OPT),
+	MSG_F(proto_event, replayed, M_UINT, 1, M_OPT),
+};
+
+static const struct msg_field f_heartbeat[] = {
+	MSG_F(proto_heartbeat, seq, M_UINT, 0, 0),
+	MSG_F(proto_heartbeat, time, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_stream[] = {
@@ -388,6 +400,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_control),
 	[PROTO_DUMP] = MSG_DEF(PROTO_DUMP, "dump", proto_dump,
 	    f_dump),
+	[PROTO_HEARTBEAT] = MSG_DEF(PROTO_HEARTBEAT, "heartbeat",
+	    proto_heartbeat, f_heartbeat),
 };
 
 const struct msg_def *

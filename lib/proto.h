@@ -48,7 +48,7 @@ enum proto_type {
 	PROTO_LOGS,		/* [STREAM ...] */
 	PROTO_WAIT,		/* [EXEC_INFO] */
 	PROTO_KILL,		/* [] */
-	PROTO_EVENTS,		/* [EVENT ...] */
+	PROTO_EVENTS,		/* [SANDBOX, EVENT ..., HEARTBEAT ...] */
 	PROTO_CREDIT,		/* no answer: more EVENTs for its request */
 	PROTO_IMAGE_IMPORT,	/* [STREAM, IMAGE] */
 	PROTO_RELOAD,		/* [] */
@@ -200,6 +200,12 @@ struct proto_events {
 	uint32_t	 follow;
 	uint32_t	 credit;	/* events that may be sent; 0: a default */
 	char		 type[32];	/* "": all; of these alone, or "audit" */
+	struct strv	 types;		/* or of these */
+	struct kvv	 labels;	/* as in LIST */
+	uint32_t	 heartbeat;	/* ms without a word, 0: any time */
+	uint32_t	 oldest;	/* 1: for what was collected take this */
+	uint32_t	 end;		/* 1: when the sandbox is deleted */
+	uint32_t	 snapshot;	/* 1: what it is now, then what comes */
 };
 
 struct proto_reconcile {
@@ -297,6 +303,13 @@ struct proto_event {
 	int64_t		 actor;		/* uid, -1: the daemon itself */
 	uint64_t	 op;
 	struct kvv	 detail;
+	uint32_t	 replayed;	/* it was there before the request */
+};
+
+/* All up to this one was told: of the sandbox if one was named, else host's. */
+struct proto_heartbeat {
+	uint64_t	 seq;
+	uint64_t	 time;		/* ns since 1970 */
 };
 
 /*

@@ -298,7 +298,8 @@ take_event(struct sandbox_answer *a, void *arg)
 {
 	struct events_arg	*ea = arg;
 
-	if (ea->renew && ++ea->taken == ea->renew) {
+	if (a->type == PROTO_EVENT && ea->renew &&
+	    ++ea->taken == ea->renew) {
 		ea->taken = 0;
 		if (sandbox_credit(ea->sb, ea->req, ea->renew) == -1)
 			return (-1);

@@ -644,11 +644,28 @@ check_events(const void *msg, struct spec_error *e)
 {
 	const struct proto_events	*v = msg;
 
+	size_t				 i;
+
 	/* Which there are is the store's to say; this one it may repeat. */
 	if (!all_of(v->type, strlen(v->type), words))
 		return (invalid(e, "type", v->type, "is no name of events"));
-	if (v->sandbox == NULL || *v->sandbox == '\0')
+	for (i = 0; i < v->types.n; i++)
+		if (*v->types.v[i] == '\0' || strlen(v->types.v[i]) >=
+		    sizeof(v->type) || !all_of(v->types.v[i],
+		    strlen(v->types.v[i]), words))
+			return (invalid(e, "types", v->types.v[i],
+			    "is no name of events"));
+	if (check_labels(&v->labels, e) == -1 ||
+	    check_range(v->heartbeat, EVENTS_BEAT_MIN, EVENTS_BEAT_MAX,
+	    "heartbeat", e) == -1)
+		return (-1);
+	if (v->sandbox == NULL || *v->sandbox == '\0') {
+		if (v->end || v->snapshot)
+			return (fail(e, CODE_INVALID_ARGUMENT, v->end ? "end" :
+			    "snapshot", "invalid %s: no sandbox is named",
+			    v->end ? "end" : "snapshot"));
 		return (0);
+	}
 	return (check_box(v->sandbox, "sandbox", e));
 }
 

@@ -11,19 +11,38 @@ events_print(struct sandbox_answer *a, void *arg)
 {
 	struct ctl	*ctl = arg;
 
-	if (a->type != PROTO_EVENT)
+	if (a->type == PROTO_HEARTBEAT) {
+		ctl->from = a->u.heartbeat.seq + 1;
+		if (ctl->json)
+			json_kind(stdout, a->type, &a->u.heartbeat);
+		else
+			out_heartbeat(stdout, &a->u.heartbeat);
+	} else if (a->type == PROTO_EVENT) {
+		/* Continue behind it, should the daemon be restarted. */
+		ctl->from = (ctl->argc == 1 ? a->u.event.seq :
+		    a->u.event.host_seq) + 1;
+		if (ctl->json)
+			json_proto(stdout, PROTO_EVENT, &a->u.event);
+		else
+			out_event(stdout, &a->u.event);
+	} else
 		return (0);
-	/* Continue behind it, should the daemon be restarted. */
-	ctl->from = (ctl->argc == 1 ? a->u.event.seq : a->u.event.host_seq) +
-	    1;
-	if (ctl->json)
-		json_proto(stdout, PROTO_EVENT, &a->u.event);
-	else
-		out_event(stdout, &a->u.event);
 	/* Who follows reads each event when it happens. */
 	if (ctl->follow && fflush(stdout) == EOF)
 		return (-1);
 	return (0);
+}
+
+/*
+ * Did the subscription end for what can be mended: the daemon is being
+ * restarted, or our output took nothing for so long that it gave us up?
+ */
+static int
+events_again(struct ctl *ctl)
+{
+	if (ctl_lost(ctl))
+		return (ctl_reopen(ctl) == 0);
+	return (sandbox_error(ctl->conn)->code == CODE_DEADLINE_EXCEEDED);
 }
 
 int
@@ -31,22 +50,22 @@ cmd_events(struct ctl *ctl)
 {
 	struct proto_events	 req;
 
-	for (;;) {
+	do {
 		memset(&req, 0, sizeof(req));
 		req.sandbox = ctl->argc == 1 ? ctl->argv[0] : (char *)"";
 		req.from = ctl->from;
 		req.follow = ctl->follow;
-		if (ctl->type != NULL && strlcpy(req.type, ctl->type,
-		    sizeof(req.type)) >= sizeof(req.type))
-			return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT,
-			    "type", "invalid type: no such events"));
+		req.types = ctl->types;
+		req.labels = ctl->labels;
+		req.heartbeat = ctl->heartbeat;
+		req.oldest = ctl->oldest;
+		req.end = ctl->end;
 		if (sandbox_events(ctl->conn, &req, events_print, ctl) == 0)
 			return (0);
 		if (ferror(stdout))
 			return (ctl_errno(ctl, "standard output"));
-		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
-			return (ctl_error(ctl));
-	}
+	} while (events_again(ctl));
+	return (ctl_error(ctl));
 }
 
 static int

@@ -527,6 +527,16 @@ out_event(FILE *f, const struct proto_event *e)
 	fputc('\n', f);
 }
 
+/* In the place of the type, and with no number: it is no event. */
+void
+out_heartbeat(FILE *f, const struct proto_heartbeat *h)
+{
+	char	 buf[64];
+
+	fprintf(f, "- %s - - heartbeat - seq=%llu\n", text_time(h->time, buf,
+	    sizeof(buf)), (unsigned long long)h->seq);
+}
+
 void
 out_status(FILE *f, const struct proto_status_info *s,
     const struct proto_proc *procs, size_t n, uint64_t now)

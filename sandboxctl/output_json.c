@@ -203,6 +203,17 @@ json_proto(FILE *f, uint32_t type, const void *msg)
 	json_message(f, proto_def(type), msg);
 }
 
+/* The same as the one member of an object: told from its neighbours by it. */
+void
+json_kind(FILE *f, uint32_t type, const void *msg)
+{
+	const struct msg_def	*def = proto_def(type);
+	json_t			*o = json_need(json_object());
+
+	json_put(o, def->name, json_of(def, msg));
+	json_line(f, o);
+}
+
 void
 json_error(FILE *f, const char *code, const char *field, const char *text)
 {

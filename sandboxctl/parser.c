@@ -35,7 +35,9 @@ static const struct option_def	 opts_delete[] = {
 	{ 'l', "name=value" }, { 0, NULL }
 };
 static const struct option_def	 opts_events[] = {
-	{ 'f', NULL }, { 'n', "sequence" }, { 't', "type" }, { 0, NULL }
+	{ 'E', NULL }, { 'f', NULL }, { 'H', "seconds" },
+	{ 'l', "name=value" }, { 'n', "sequence" }, { 'O', NULL },
+	{ 't', "type" }, { 0, NULL }
 };
 static const struct option_def	 opts_exec[] = {
 	{ 'd', NULL }, { 'e', "name=value" }, { 't', "seconds" },
@@ -64,7 +66,8 @@ const struct command commands[] = {
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_delete, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
 	{ "doctor", opts_none, "[control ...]", 0, -1, 0, cmd_doctor },
-	{ "events", opts_events, "[id]", 0, 1, CMD_TYPE, cmd_events },
+	{ "events", opts_events, "[id]", 0, 1, CMD_KEYS | CMD_TYPE,
+	    cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
 	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
@@ -332,6 +335,7 @@ option_must(const struct ctl *ctl, int ch)
 	} t[] = {
 		{ 'c', "0.01 to 1024, with at most three decimals" },
 		{ 'e', "name=value" },
+		{ 'H', "1 to 3600, with at most three decimals" },
 		{ 'I', "the name of an image" },
 		{ 'i', "the name of a sandbox" },
 		{ 'l', "name=value" },
@@ -377,8 +381,17 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		return (0);
 	case 'e':
 		return (parse_pair(&ctl->env, arg, 0));
+	case 'E':
+		ctl->end = 1;
+		return (0);
 	case 'f':
 		ctl->follow = 1;
+		return (0);
+	case 'H':
+		if (parse_milli(arg, &n) == -1 || n < EVENTS_BEAT_MIN ||
+		    n > EVENTS_BEAT_MAX)
+			return (-1);
+		ctl->heartbeat = n;
 		return (0);
 	case 'I':
 		return (parse_string(arg, &ctl->image));
@@ -391,6 +404,9 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		return (parse_size(arg, &ctl->memory));
 	case 'n':
 		return (parse_number(arg, 0, LLONG_MAX, &ctl->from));
+	case 'O':
+		ctl->oldest = 1;
+		return (0);
 	case 'o':
 		return (parse_stream(arg, &ctl->stream));
 	case 'p':
@@ -404,7 +420,8 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		return ((ctl->signo = parse_signal(arg)) == 0 ? -1 : 0);
 	case 't':
 		if (ctl->cmd->flags & CMD_TYPE)
-			return (parse_string(arg, &ctl->type));
+			return (*arg == '\0' ? -1 :
+			    strv_add(&ctl->types, arg));
 		return (parse_milli(arg, &ctl->timeout));
 	case 'u':
 		return (parse_string(arg, &ctl->user));
@@ -444,7 +461,8 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 			    optopt);
 			return (-1);
 		}
-		if (seen[ch]++ && optarg != NULL && ch != 'e' && ch != 'l') {
+		if (seen[ch]++ && optarg != NULL && ch != 'e' && ch != 'l' &&
+		    (ch != 't' || !(ctl->cmd->flags & CMD_TYPE))) {
 			snprintf(err, errlen, "option given twice: -%c", ch);
 			return (-1);
 		}
@@ -504,6 +522,7 @@ parse_free(struct ctl *ctl)
 {
 	kvv_clear(&ctl->env);
 	kvv_clear(&ctl->labels);
+	strv_clear(&ctl->types);
 }
 
 void

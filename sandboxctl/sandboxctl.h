@@ -62,18 +62,21 @@ struct ctl {
 	uint32_t		 mcpus;		/* -c */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e */
+	int			 end;		/* -E */
 	int			 follow;	/* -f, also of reconcile */
+	uint32_t		 heartbeat;	/* -H; ms */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	struct kvv		 labels;	/* -l */
 	uint64_t		 memory;	/* -m */
 	uint64_t		 from;		/* -n */
+	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
 	int			 signo;		/* -s; 0: cancel */
 	const char		*state;		/* -S */
 	uint64_t		 timeout;	/* -t; ms */
-	const char		*type;		/* -t of events */
+	struct strv		 types;		/* -t of events */
 	const char		*user;		/* -u */
 	const char		*dir;		/* -w */
 
@@ -163,6 +166,7 @@ void		 out_text(FILE *, const char *);
 void		 out_error(FILE *, const char *, const char *, const char *);
 void		 out_sandbox(FILE *, const struct proto_sandbox *);
 void		 out_event(FILE *, const struct proto_event *);
+void		 out_heartbeat(FILE *, const struct proto_heartbeat *);
 void		 out_status(FILE *, const struct proto_status_info *,
 		    const struct proto_proc *, size_t, uint64_t);
 struct table	*out_list_new(void);
@@ -182,6 +186,7 @@ const char	*out_signal(int, char *, size_t);
 /* output_json.c */
 void		 json_message(FILE *, const struct msg_def *, const void *);
 void		 json_proto(FILE *, uint32_t, const void *);
+void		 json_kind(FILE *, uint32_t, const void *);
 void		 json_error(FILE *, const char *, const char *, const char *);
 void		 json_status(FILE *, const struct proto_status_info *,
 		    const struct proto_proc *, size_t);

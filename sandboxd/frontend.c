@@ -63,6 +63,7 @@ static const struct pipe_handler from_store[] = {
 	{ PROTO_RIGHT, request_recv_answer },
 	{ PROTO_LIMIT, request_recv_answer },
 	{ PROTO_CONTROL, request_recv_answer },
+	{ PROTO_HEARTBEAT, request_recv_answer },
 };
 
 static const struct pipe_handler from_runner[] = {

@@ -43,6 +43,7 @@ static const struct {
 	{ "UBSAN_OPTIONS", 0, 0 },
 	{ "SANDBOXD_SNDBUF", 0, 0 },
 	{ "SANDBOXD_READ_WAIT", 0, 0 },
+	{ "SANDBOXD_SLOW", 0, 0 },
 	{ "LD_PRELOAD", 0, 0 },
 	{ "SANDBOXD_SHIM", 0, 0 },
 };

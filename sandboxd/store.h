@@ -17,6 +17,7 @@
  *	store_reconcile.c	what a start, or the Engine's return, finds
  *	store_recover.c		what it leaves in doubt
  *	store_events.c		subscriptions, verification of the log
+ *	store_filter.c		which events they are about
  *	store_types.c		what each event may say
 
  *	store_events.c		subscriptions
@@ -96,6 +97,14 @@ enum event_type {
 };
 
 struct sub;
+
+/* What a subscription is about. */
+struct filter {
+	uint8_t		 types[EV_MAX];
+	int		 all;		/* types */
+	int		 audit;		/* and decisions of any type */
+	struct kvv	 labels;
+};
 
 /* A waiter in the list of its session as well. */
 struct pending {
@@ -293,8 +302,7 @@ int		 quota_rate(const struct asker *, enum limit, char *, size_t);
 void		 audit_refused(uint32_t, const char *, const char *,
 		    enum code, const char *, uint64_t);
 void		 audit_end(void);
-int		 audit_is_type(const char *);
-int		 audit_has_type(const char *, const struct record *);
+int		 audit_decision(const struct record *);
 
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,
@@ -378,6 +386,14 @@ void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
 void		 events_collected(struct sandbox *);
 u_int		 events_subs(void);	/* how many there are */
+
+/* store_filter.c */
+const char	*filter_set(struct filter *, struct proto_events *);
+void		 filter_clear(struct filter *);
+int		 filter_type(const struct filter *, const struct record *);
+int		 filter_labels(const struct kvv *, const struct kvv *);
+const struct kvv *filter_labels_of(uint64_t);
+uint64_t	 filter_hash(uint64_t, const char *, const char *);
 
 /* store_types.c */
 void		 types_check(enum event_type, const struct kvv *);

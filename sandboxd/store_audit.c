@@ -185,7 +185,7 @@ audit_refused(uint32_t uid, const char *what, const char *on, enum code code,
 }
 
 /* Is this a decision about somebody's request? */
-static int
+int
 audit_decision(const struct record *r)
 {
 	switch (r->type) {
@@ -203,34 +203,4 @@ audit_decision(const struct record *r)
 	default:
 		return (0);
 	}
-}
-
-/* Is the type one, the beginning of one up to its dot, or "audit"? */
-int
-audit_is_type(const char *type)
-{
-	const char	*name;
-	size_t		 len = strlen(type);
-	uint16_t	 i;
-
-	for (i = EV_NONE + 1; i < EV_MAX; i++) {
-		name = store_event_name(i);
-		if (strncmp(name, type, len) == 0 &&
-		    (name[len] == '\0' || name[len] == '.'))
-			return (1);
-	}
-	return (0);
-}
-
-/* Does an event belong to it? */
-int
-audit_has_type(const char *type, const struct record *r)
-{
-	const char	*name = store_event_name(r->type);
-	size_t		 len = strlen(type);
-
-	if (strcmp(type, "audit") == 0)
-		return (audit_decision(r));
-	return (strncmp(name, type, len) == 0 &&
-	    (name[len] == '\0' || name[len] == '.'));
 }

@@ -6,24 +6,27 @@
  * the newest it is live and gets what each batch appends from memory, where
  * an event is encoded once for all who want it.  So there is neither gap nor
  * duplicate, and one that nothing happens for costs nothing: those who are
- * live stand under what they wait for, and those without credit are not
- * looked at until they have some.
+ * live stand under what they wait for, those with labels under the first of
+ * them, and those without credit are not looked at until they have some.
  */
 #include <sys/types.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "log.h"
 #include "store.h"
 
+#define EVERYBODY	UINT64_MAX
+
 TAILQ_HEAD(sub_list, sub);
 
-/* Those that wait for the same: a sandbox, a user's sandboxes, everything. */
+/* Those that wait for the same; those of a label by a hash of it and whose. */
 struct audience {
 	RB_ENTRY(audience)	 entry;
-	enum { OF_SANDBOX, OF_USER, OF_ALL } of;
+	enum { OF_SANDBOX, OF_USER, OF_ALL, OF_LABEL } of;
 	uint64_t		 which;
 	struct sub_list		 subs;
 };
@@ -38,9 +41,14 @@ struct sub {
 	struct sandbox		*sb;		/* NULL: all that it may see */
 	uint64_t		 next;		/* its sequence, or the host's */
 	uint64_t		 credit;
-	char			 type[32];	/* "": all */
+	struct filter		 f;
+	uint64_t		 began;		/* the newest event then */
 	int			 every;		/* sees what is others' too */
 	int			 follow;
+	int			 end;		/* with its sandbox */
+	uint64_t		 beat;		/* ms, 0: none */
+	uint64_t		 last;		/* when something was sent */
+	struct event		 heart;
 	uint32_t		 states;	/* WAIT_STATE: bits of those */
 	enum sbx_state		 reached;	/* one of them */
 	int			 full;		/* a slice is used up */
@@ -66,6 +74,7 @@ static struct sub_list		 subs = TAILQ_HEAD_INITIALIZER(subs);
 static struct audience_tree	 audiences = RB_INITIALIZER(&audiences);
 static TAILQ_HEAD(, fresh)	 news = TAILQ_HEAD_INITIALIZER(news);
 static u_int			 nsubs;
+static u_int			 nlabelled;	/* live, by a label */
 
 static void	sub_pump(struct sub *);
 
@@ -89,8 +98,18 @@ sub_live(struct sub *s)
 {
 	struct audience	 key, *au;
 
-	key.of = s->sb != NULL ? OF_SANDBOX : s->every ? OF_ALL : OF_USER;
-	key.which = s->sb != NULL ? s->sb->r.n : s->every ? 0 : s->a.uid;
+	if (s->sb != NULL) {
+		key.of = OF_SANDBOX;
+		key.which = s->sb->r.n;
+	} else if (s->f.labels.n > 0) {
+		key.of = OF_LABEL;
+		key.which = filter_hash(s->every ? EVERYBODY : s->a.uid,
+		    s->f.labels.v[0].k, s->f.labels.v[0].v);
+		nlabelled++;
+	} else {
+		key.of = s->every ? OF_ALL : OF_USER;
+		key.which = s->every ? 0 : s->a.uid;
+	}
 	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL) {
 		if ((au = calloc(1, sizeof(*au))) == NULL)
 			fatal("%s", __func__);
@@ -110,6 +129,7 @@ sub_behind(struct sub *s)
 	if (s->live == NULL)
 		return;
 	TAILQ_REMOVE(&s->live->subs, s, live_entry);
+	nlabelled -= s->live->of == OF_LABEL;
 	s->live = NULL;
 }
 
@@ -130,6 +150,8 @@ sub_free(struct sub *s)
 
 	timer_del(&s->turn);
 	timer_del(&s->slow);
+	timer_del(&s->heart);
+	filter_clear(&s->f);
 	sub_behind(s);
 	audience_put(au);
 	TAILQ_REMOVE(&subs, s, all);
@@ -179,7 +201,7 @@ sub_turn(int fd, short event, void *arg)
 
 /* The EVENT, as it goes to whomever. */
 static void
-event_encode(msgpack_sbuffer *buf, const struct record *r)
+event_encode(msgpack_sbuffer *buf, const struct record *r, int replayed)
 {
 	struct proto_event	 m;
 	struct sandbox		*sb = NULL;
@@ -191,6 +213,7 @@ event_encode(msgpack_sbuffer *buf, const struct record *r)
 	m.time = r->time;
 	m.owner = r->owner;
 	m.op = r->op;
+	m.replayed = replayed;
 	m.actor = r->actor == ACTOR_DAEMON ? -1 : (int64_t)r->actor;
 	strlcpy(m.type, store_event_name(r->type), sizeof(m.type));
 	if (r->sbx != 0) {
@@ -210,12 +233,61 @@ event_encode(msgpack_sbuffer *buf, const struct record *r)
 	kvv_clear(&m.detail);
 }
 
+static uint64_t
+sub_now(void)
+{
+	struct timespec	 ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+}
+
+/* The number of an event in what the subscription counts by. */
+static uint64_t
+sub_place(const struct sub *s, const struct record *r)
+{
+	return (s->sb != NULL ? r->sseq : r->seq);
+}
+
+/* Nothing was sent for so long: up to where that is the whole truth. */
+static void
+sub_beat(int fd, short event, void *arg)
+{
+	struct sub		*s = arg;
+	struct proto_heartbeat	 m;
+	uint64_t		 now = sub_now();
+
+	(void)fd;
+	(void)event;
+	if (now - s->last >= s->beat) {
+		if (s->live == NULL)
+			m.seq = s->next - 1;
+		else
+			m.seq = s->sb != NULL ? s->sb->sseq : st.log.done_seq;
+		m.time = store_now();
+		answer(&s->a, PROTO_HEARTBEAT, &m);
+		s->last = now;
+	}
+	timer_set(&s->heart, sub_beat, s, s->beat - (now - s->last));
+}
+
+/* Where it wants to begin, or is, there is nothing any more. */
+static void
+sub_collected(const struct asker *a, uint64_t from)
+{
+	answer_error(a, CODE_NOT_FOUND, "from", "invalid from: %llu: collected "
+	    "already: the oldest is %llu", (unsigned long long)from,
+	    (unsigned long long)st.log.done_anchor + 1);
+}
+
 /* Its position moves on, and the event goes out. */
 static void
 sub_send(struct sub *s, const struct record *r, const msgpack_sbuffer *buf)
 {
 	s->credit--;
-	s->next = (s->sb != NULL ? r->sseq : r->seq) + 1;
+	s->next = sub_place(s, r) + 1;
+	if (s->beat != 0)
+		s->last = sub_now();
 	if (chan_send(&st.frontend, PROTO_EVENT, 0, s->a.session, s->a.req,
 	    -1, buf->data, buf->size) == -1)
 		fatal("%s: to %s", __func__, st.frontend.peer);
@@ -225,9 +297,17 @@ sub_send(struct sub *s, const struct record *r, const msgpack_sbuffer *buf)
 static void
 sub_block(struct sub *s)
 {
+	uint64_t	 ms = STORE_SLOW;
+#ifdef FAULTS
+	const char	*v;
+
+	if ((v = getenv("SANDBOXD_SLOW")) != NULL)
+		ms = atoi(v);
+#endif
+
 	s->blocked = 1;
 	if (!event_initialized(&s->slow) || !evtimer_pending(&s->slow, NULL))
-		timer_set(&s->slow, sub_slow, s, STORE_SLOW);
+		timer_set(&s->slow, sub_slow, s, ms);
 }
 
 /* "ready", or "ready or stopped" */
@@ -322,8 +402,9 @@ sub_one(void *arg, const struct record *r)
 		s->next = r->seq + 1;
 		return (0);
 	}
-	if (s->type[0] != '\0' && !audit_has_type(s->type, r)) {
-		s->next = (s->sb != NULL ? r->sseq : r->seq) + 1;
+	if (!filter_type(&s->f, r) || (s->f.labels.n > 0 &&
+	    !filter_labels(&s->f.labels, filter_labels_of(r->sbx)))) {
+		s->next = sub_place(s, r) + 1;
 		return (0);
 	}
 	if (s->credit == 0) {
@@ -331,7 +412,7 @@ sub_one(void *arg, const struct record *r)
 		return (1);
 	}
 	msgpack_sbuffer_init(&buf);
-	event_encode(&buf, r);
+	event_encode(&buf, r, r->seq <= s->began);
 	sub_send(s, r, &buf);
 	msgpack_sbuffer_destroy(&buf);
 	return (0);
@@ -360,7 +441,11 @@ sub_pump(struct sub *s)
 {
 	if (s->blocked || s->live != NULL)
 		return;
-	if (sub_read(s) == -1) {
+	if (s->sb != NULL && s->sb->collecting) {
+		answer_error(&s->a, CODE_NOT_FOUND, NULL,
+		    "%s: its history is being collected", s->sb->r.id);
+		sub_free(s);
+	} else if (sub_read(s) == -1) {
 		log_warnx("%s", st.db.why);
 		answer_error(&s->a, CODE_INTERNAL, NULL, "%s", st.db.why);
 		sub_free(s);
@@ -372,7 +457,7 @@ sub_pump(struct sub *s)
 		timer_set(&s->turn, sub_turn, s, 0);
 	else if (s->blocked)
 		return;
-	else if (s->follow)
+	else if (s->follow && !(s->end && s->sb->r.state == SBX_DELETED))
 		sub_live(s);
 	else {
 		answer_end(&s->a);
@@ -408,13 +493,50 @@ events_appended(struct batch *b, const struct record *r)
 	batch_undo(b, fresh_undo, n);
 }
 
+/* An event that is told: made ready once for all who want it. */
+struct telling {
+	const struct record	*r;
+	msgpack_sbuffer		 buf;
+	const struct kvv	*labels;
+	int			 looked;
+};
+
+static const struct kvv *
+telling_labels(struct telling *t)
+{
+	if (!t->looked)
+		t->labels = filter_labels_of(t->r->sbx);
+	t->looked = 1;
+	return (t->labels);
+}
+
+/* 0: it has to wait, and is live no more. */
+static int
+sub_tell(struct sub *s, struct telling *t)
+{
+	if (!filter_type(&s->f, t->r) || (s->f.labels.n > 0 &&
+	    !filter_labels(&s->f.labels, telling_labels(t))))
+		return (1);
+	if (s->credit == 0) {
+		/* All between its position and this one was not for it. */
+		s->next = sub_place(s, t->r);
+		sub_behind(s);
+		sub_block(s);
+		return (0);
+	}
+	if (t->buf.size == 0)
+		event_encode(&t->buf, t->r, 0);
+	sub_send(s, t->r, &t->buf);
+	return (1);
+}
+
 /* To all that are live there, and have credit. */
 static void
-events_tell(int of, uint64_t which, const struct record *r,
-    msgpack_sbuffer *buf)
+events_tell(int of, uint64_t which, struct telling *t)
 {
-	struct audience	 key, *au;
-	struct sub	*s, *next;
+	const struct record	*r = t->r;
+	struct audience		 key, *au;
+	struct sub		*s, *next;
 
 	key.of = of;
 	key.which = which;
@@ -428,20 +550,36 @@ events_tell(int of, uint64_t which, const struct record *r,
 			}
 			continue;
 		}
-		if (s->type[0] != '\0' && !audit_has_type(s->type, r))
+		/* It may stand under two labels that hash alike. */
+		if (s->next > sub_place(s, r) || !sub_tell(s, t))
 			continue;
-		if (s->credit > 0) {
-			if (buf->size == 0)
-				event_encode(buf, r);
-			sub_send(s, r, buf);
-			continue;
+		if (s->end && r->state == SBX_DELETED) {
+			sub_behind(s);
+			answer_end(&s->a);
+			sub_free(s);
 		}
-		/* All between its position and this one was not for it. */
-		s->next = s->sb != NULL ? r->sseq : r->seq;
-		sub_behind(s);
-		sub_block(s);
 	}
 	audience_put(au);
+}
+
+/* Those who named one of its labels first, with its value or without. */
+static void
+events_tell_labels(struct telling *t)
+{
+	const struct kvv	*labels;
+	const uint64_t		 whose[2] = { EVERYBODY, t->r->owner };
+	size_t			 i, k;
+
+	if (nlabelled == 0 || (labels = telling_labels(t)) == NULL)
+		return;
+	for (i = 0; i < labels->n; i++)
+		for (k = 0; k < 2; k++) {
+			events_tell(OF_LABEL, filter_hash(whose[k],
+			    labels->v[i].k, ""), t);
+			if (labels->v[i].v[0] != '\0')
+				events_tell(OF_LABEL, filter_hash(whose[k],
+				    labels->v[i].k, labels->v[i].v), t);
+		}
 }
 
 /* After each commit. */
@@ -449,18 +587,20 @@ void
 events_committed(struct batch *b)
 {
 	struct fresh	*n;
-	msgpack_sbuffer	 buf;
+	struct telling	 t;
 
 	(void)b;
 	while ((n = TAILQ_FIRST(&news)) != NULL) {
 		TAILQ_REMOVE(&news, n, entry);
-		msgpack_sbuffer_init(&buf);
+		memset(&t, 0, sizeof(t));
+		t.r = &n->r;
 		if (n->r.sbx != 0) {
-			events_tell(OF_SANDBOX, n->r.sbx, &n->r, &buf);
-			events_tell(OF_USER, n->r.owner, &n->r, &buf);
+			events_tell(OF_SANDBOX, n->r.sbx, &t);
+			events_tell(OF_USER, n->r.owner, &t);
+			events_tell_labels(&t);
 		}
-		events_tell(OF_ALL, 0, &n->r, &buf);
-		msgpack_sbuffer_destroy(&buf);
+		events_tell(OF_ALL, 0, &t);
+		msgpack_sbuffer_destroy(&t.buf);
 		free(n);
 	}
 }
@@ -475,8 +615,12 @@ events_collected(struct sandbox *sb)
 		next = TAILQ_NEXT(s, all);
 		if (s->sb != sb)
 			continue;
-		answer_error(&s->a, CODE_NOT_FOUND, NULL,
-		    "%s: its history was collected", sb->r.id);
+		/* Who is live has had all of it. */
+		if (s->live != NULL && s->states == 0)
+			answer_end(&s->a);
+		else
+			answer_error(&s->a, CODE_NOT_FOUND, NULL,
+			    "%s: its history was collected", sb->r.id);
 		sub_free(s);
 	}
 }
@@ -498,6 +642,35 @@ sub_new(const struct asker *a, struct session *se, struct sandbox *sb,
 	return (s);
 }
 
+/* The first number that it gets: 0, or -1 if it cannot be had. */
+static int
+events_from(const struct asker *a, struct proto_events *m,
+    const struct sandbox *sb)
+{
+	uint64_t	 last = sb != NULL ? sb->sseq : st.log.done_seq;
+
+	/*
+	 * Whoever asks for what follows an event that this log never had has
+	 * met another log, and would wait in silence.
+	 */
+	if (m->from > last + 1) {
+		answer_error(a, CODE_INVALID_ARGUMENT, "from", "invalid from: "
+		    "%llu: the newest is %llu", (unsigned long long)m->from,
+		    (unsigned long long)last);
+		return (-1);
+	}
+	if (m->from == 0)
+		m->from = m->snapshot ? last + 1 : 1;
+	else if (sb == NULL && m->from <= st.log.done_anchor) {
+		if (!m->oldest) {
+			sub_collected(a, m->from);
+			return (-1);
+		}
+		m->from = st.log.done_anchor + 1;
+	}
+	return (0);
+}
+
 int
 events_recv_events(struct chan *ch, struct frame *f, void *msg)
 {
@@ -506,8 +679,9 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 	struct session		*se;
 	struct asker		 a;
 	struct sub		*s;
+	struct filter		 want;
+	const char		*bad;
 	char			 text[TEXT_MAX + 1];
-	uint64_t		 last;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1)
@@ -519,34 +693,34 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		return (0);
 	if ((se = session_find(a.session)) == NULL)
 		return (0);
-	/*
-	 * Whoever asks for what follows an event that this log never had has
-	 * met another log, and would wait in silence.
-	 */
-	last = sb != NULL ? sb->sseq : st.log.done_seq;
-	if (m->from > last + 1) {
-		answer_error(&a, CODE_INVALID_ARGUMENT, "from", "invalid from: "
-		    "%llu: the newest is %llu", (unsigned long long)m->from,
-		    (unsigned long long)last);
+	if (events_from(&a, m, sb) == -1)
 		return (0);
-	}
-	if (m->type[0] != '\0' && !audit_is_type(m->type)) {
-		answer_error(&a, CODE_INVALID_ARGUMENT, "type", "invalid type: "
-		    "%s: no such events", m->type);
+	if ((bad = filter_set(&want, m)) != NULL) {
+		answer_error(&a, CODE_INVALID_ARGUMENT, bad == m->type ? "type" :
+		    "types", "invalid type: %s: no such events", bad);
 		return (0);
 	}
 	if (quota_subscribe(&a, text, sizeof(text)) == -1) {
+		filter_clear(&want);
 		audit_refused(a.uid, "events", "", CODE_LIMIT_EXCEEDED, text,
 		    0);
 		answer_error(&a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (0);
 	}
-	s = sub_new(&a, se, sb, m->from == 0 ? 1 : m->from);
+	if (m->snapshot)
+		answer_sandbox(&a, sb);
+	s = sub_new(&a, se, sb, m->from);
+	s->f = want;
 	s->credit = m->credit == 0 ? STORE_CREDIT : m->credit;
 	/* Without a sandbox it is about the own ones, or everything. */
 	s->every = (a.others & 1U << RIGHT_EVENTS) != 0;
 	s->follow = m->follow;
-	strlcpy(s->type, m->type, sizeof(s->type));
+	s->end = m->end;
+	s->began = st.log.done_seq;
+	if ((s->beat = m->heartbeat) != 0) {
+		s->last = sub_now();
+		timer_set(&s->heart, sub_beat, s, s->beat);
+	}
 	nsubs++;
 	quota_sub(a.uid, 1);
 	sub_pump(s);
@@ -609,6 +783,12 @@ events_recv_credit(struct chan *ch, struct frame *f, void *msg)
 		if ((s->credit += m->n) < m->n)
 			s->credit = UINT64_MAX;
 		timer_del(&s->slow);
+		if (s->blocked && s->sb == NULL &&
+		    s->next <= st.log.done_anchor) {
+			sub_collected(&s->a, s->next);
+			sub_free(s);
+			break;
+		}
 		s->blocked = 0;
 		if (!event_initialized(&s->turn) ||
 		    !evtimer_pending(&s->turn, NULL))

@@ -188,6 +188,7 @@ ATF_TC_BODY(execs, tc)
 ATF_TC_WITHOUT_HEAD(events);
 ATF_TC_BODY(events, tc)
 {
+	struct proto_heartbeat	 h;
 	struct proto_event	 e;
 	FILE			*f;
 
@@ -215,8 +216,17 @@ ATF_TC_BODY(events, tc)
 	check(f, "{\"host_seq\":12,\"seq\":2,\"time\":1767571200000000000,"
 	    "\"sandbox\":\"\",\"owner\":0,\"type\":\"sandbox.ready\","
 	    "\"state\":\"\",\"actor\":0,\"op\":0,\"detail\":{\"pid\":\"4\","
-	    "\"a\":\"b \\\"c\\n\"}}\n");
+	    "\"a\":\"b \\\"c\\n\"},\"replayed\":0}\n");
 	msg_clear(&e, proto_def(PROTO_EVENT));
+	h.seq = 12;
+	h.time = DAY;
+	f = begin();
+	out_heartbeat(f, &h);
+	check(f, "- 2026-01-05 00:00:00 - - heartbeat - seq=12\n");
+	f = begin();
+	json_kind(f, PROTO_HEARTBEAT, &h);
+	check(f, "{\"heartbeat\":{\"seq\":12,"
+	    "\"time\":1767571200000000000}}\n");
 }
 
 ATF_TC_WITHOUT_HEAD(status);

@@ -86,6 +86,12 @@ names_body()
 (b61) | list -l 'a b'                   | 64 | invalid labels: "a b": a key is
 (b61) | list -l a -l a=1                | 64 | name given twice: -l a=1
 (b61) | list $(seq -f '-l k%.0f' 65)    | 75 | invalid labels: too many entries: the limit is 64
+(b62) | events -H 0.999                 | 64 | invalid argument of -H: 0.999: must be 1 to 3600
+(b62) | events -H 3601                  | 64 | invalid argument of -H: 3601
+(b62) | events -l =x                    | 64 | invalid argument of -l: =x: must be name or name=value
+(b62) | events -l a=1 -l a=2            | 64 | name given twice: -l a=2
+(b62) | events -t ''                    | 64 | invalid argument of -t: empty: must be a type of events, or audit
+(b62) | events -n 1 -n 2                | 64 | option given twice: -n
 (b62) | events -n ''                    | 64 | invalid argument of -n:
 (b62) | events -n x                     | 64 | invalid argument of -n: x: must be the number of an event
 (b62) | events -n -1                    | 64 | invalid argument of -n: -1
