@@ -298,7 +298,8 @@ take_event(struct sandbox_answer *a, void *arg)
 {
 	struct events_arg	*ea = arg;
 
-	if (a->type == PROTO_EVENT && ea->renew &&
+	/* What is told beside them takes no credit. */
+	if ((a->type == PROTO_EVENT || a->type == PROTO_DUMP) && ea->renew &&
 	    ++ea->taken == ea->renew) {
 		ea->taken = 0;
 		if (sandbox_credit(ea->sb, ea->req, ea->renew) == -1)
