@@ -113,6 +113,12 @@ int	 sandbox_create(struct sandbox *, const struct proto_create *,
 	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_stop(struct sandbox *, const struct proto_ref *,
 	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_pause(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_unpause(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
+int	 sandbox_restart(struct sandbox *, const struct proto_ref *,
+	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_resume(struct sandbox *, const struct proto_ref *,
 	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_delete(struct sandbox *, const struct proto_ref *,

@@ -132,11 +132,11 @@ struct proto_list {
 	uint32_t	 limit;		/* 0: a page as the daemon likes it */
 };
 
-/* SHOW STOP RESUME DELETE */
+/* SHOW STOP RESUME DELETE PAUSE UNPAUSE RESTART */
 struct proto_ref {
 	char		*id;		/* "id", or "uid/id" for who sees all */
 	uint32_t	 wait;
-	uint32_t	 grace;		/* ms, STOP; 0: the default */
+	uint32_t	 grace;		/* ms, STOP, RESTART; 0: default */
 };
 
 #define EXEC_ATTACH	0x1	/* the client reads the output */

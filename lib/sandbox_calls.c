@@ -183,6 +183,27 @@ sandbox_resume(struct sandbox *sb, const struct proto_ref *r,
 }
 
 int
+sandbox_pause(struct sandbox *sb, const struct proto_ref *r,
+    struct proto_accepted *acc, struct proto_sandbox *box)
+{
+	return (change(sb, PROTO_PAUSE, r, r->wait, acc, box));
+}
+
+int
+sandbox_unpause(struct sandbox *sb, const struct proto_ref *r,
+    struct proto_accepted *acc, struct proto_sandbox *box)
+{
+	return (change(sb, PROTO_UNPAUSE, r, r->wait, acc, box));
+}
+
+int
+sandbox_restart(struct sandbox *sb, const struct proto_ref *r,
+    struct proto_accepted *acc, struct proto_sandbox *box)
+{
+	return (change(sb, PROTO_RESTART, r, r->wait, acc, box));
+}
+
+int
 sandbox_delete(struct sandbox *sb, const struct proto_ref *r,
     struct proto_accepted *acc, struct proto_sandbox *box)
 {

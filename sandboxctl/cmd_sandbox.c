@@ -1,14 +1,11 @@
 /*
- * cmd_sandbox.c: commands about sandboxes: create, delete, list, resume,
- * show, stop.
+ * cmd_sandbox.c: commands about sandboxes: create, list, show.
  */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sandboxctl.h"
-
-#define REF_MAX		(EXEC_ID_MAX + 16)
 
 /* The request as the options say; it borrows what they hold. */
 static void
@@ -84,7 +81,6 @@ cmd_create(struct ctl *ctl)
 struct listing {
 	struct ctl	*ctl;
 	struct table	*table;
-	struct strv	*refs;		/* delete: who is meant */
 };
 
 static int
@@ -179,170 +175,4 @@ cmd_show(struct ctl *ctl)
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 	free(c);
 	return (ret);
-}
-
-/* stop and resume wait for the end of what they ask for. */
-static int
-change(struct ctl *ctl, int (*call)(struct sandbox *, const struct proto_ref *,
-    struct proto_accepted *, struct proto_sandbox *))
-{
-	struct proto_ref	 req;
-	struct proto_sandbox	 s;
-
-	memset(&req, 0, sizeof(req));
-	memset(&s, 0, sizeof(s));
-	req.id = ctl->argv[0];
-	req.wait = 1;
-	if (call(ctl->conn, &req, NULL, &s) == -1)
-		return (ctl_error(ctl));
-	if (ctl->json)
-		json_proto(stdout, PROTO_SANDBOX, &s);
-	msg_clear(&s, proto_def(PROTO_SANDBOX));
-	return (0);
-}
-
-int
-cmd_stop(struct ctl *ctl)
-{
-	return (change(ctl, sandbox_stop));
-}
-
-int
-cmd_resume(struct ctl *ctl)
-{
-	return (change(ctl, sandbox_resume));
-}
-
-static int
-delete_found(struct sandbox_answer *a, void *arg)
-{
-	struct listing	*l = arg;
-	char		 ref[REF_MAX + 1];
-
-	if (a->type != PROTO_SANDBOX)
-		return (0);
-	ctl_ref(l->ctl, &a->u.sandbox, ref, sizeof(ref));
-	return (strv_add(l->refs, ref));
-}
-
-/* Several at a time: the daemon bounds how many, and removes them together. */
-struct deletion {
-	uint32_t	 req;		/* 0: not under way */
-	int		 done;
-};
-
-static int
-delete_send(struct ctl *ctl, struct strv *refs, struct deletion *d, int *busy)
-{
-	struct proto_ref	 req;
-	size_t			 i;
-	int			 max = sandbox_hello(ctl->conn)->inflight;
-
-	for (i = 0; i < refs->n && *busy < (max > 0 ? max : 1); i++) {
-		if (d[i].done || d[i].req != 0)
-			continue;
-		memset(&req, 0, sizeof(req));
-		req.id = refs->v[i];
-		req.wait = 1;
-		if (sandbox_send(ctl->conn, PROTO_DELETE, &req,
-		    &d[i].req) == -1)
-			return (-1);
-		(*busy)++;
-	}
-	return (0);
-}
-
-static void
-delete_answer(struct ctl *ctl, struct strv *refs, struct deletion *d,
-    struct sandbox_answer *a, int *busy)
-{
-	char	 text[REF_MAX + TEXT_MAX + 4];
-	size_t	 i;
-
-	for (i = 0; i < refs->n; i++)
-		if (d[i].req == a->req && !d[i].done)
-			break;
-	if (i == refs->n)
-		return;
-	if (a->type == PROTO_SANDBOX && ctl->json)
-		json_proto(stdout, PROTO_SANDBOX, &a->u.sandbox);
-	if (a->type == PROTO_ERROR) {
-		/* Of several it must be told which, where it is not. */
-		if (refs->n > 1 && strncmp(a->u.error.text, refs->v[i],
-		    strlen(refs->v[i])) != 0)
-			snprintf(text, sizeof(text), "%.*s: %s", REF_MAX,
-			    refs->v[i], a->u.error.text);
-		else
-			strlcpy(text, a->u.error.text, sizeof(text));
-		ctl_error_code(ctl, code_number(a->u.error.code),
-		    a->u.error.field, text);
-	}
-	if (a->type == PROTO_ERROR || a->type == PROTO_END) {
-		d[i].done = 1;
-		(*busy)--;
-	}
-}
-
-static int
-delete_all(struct ctl *ctl, struct strv *refs)
-{
-	struct sandbox_answer	 a;
-	struct deletion		*d;
-	size_t			 i;
-	int			 busy = 0, n;
-
-	if (refs->n == 0)
-		return (ctl->failed);
-	if ((d = calloc(refs->n, sizeof(*d))) == NULL)
-		return (ctl_errno(ctl, "delete"));
-	for (;;) {
-		n = delete_send(ctl, refs, d, &busy);
-		if (n == 0 && busy == 0)
-			break;
-		if (n == 0 && (n = sandbox_recv(ctl->conn, &a, -1)) == 1) {
-			delete_answer(ctl, refs, d, &a, &busy);
-			sandbox_answer_clear(&a);
-		}
-		if (n != -1)
-			continue;
-		/* To delete twice is to delete: ask again after a restart. */
-		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1) {
-			ctl_error(ctl);
-			break;
-		}
-		busy = 0;
-		for (i = 0; i < refs->n; i++)
-			d[i].req = 0;
-	}
-	free(d);
-	return (ctl->failed);
-}
-
-int
-cmd_delete(struct ctl *ctl)
-{
-	struct proto_list	 req;
-	struct listing		 l;
-	struct strv		 refs;
-	int			 i, status;
-
-	memset(&refs, 0, sizeof(refs));
-	if (ctl->argc == 0 && ctl->labels.n == 0)
-		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
-		    "neither an id nor a label given"));
-	for (i = 0; i < ctl->argc; i++)
-		if (strv_add(&refs, ctl->argv[i]) == -1)
-			return (ctl_errno(ctl, "delete"));
-	if (ctl->labels.n > 0) {
-		memset(&req, 0, sizeof(req));
-		memset(&l, 0, sizeof(l));
-		req.labels = ctl->labels;
-		l.ctl = ctl;
-		l.refs = &refs;
-		if (sandbox_list(ctl->conn, &req, delete_found, &l) == -1)
-			return (ctl_error(ctl));
-	}
-	status = delete_all(ctl, &refs);
-	strv_clear(&refs);
-	return (status);
 }

@@ -31,7 +31,7 @@ static const struct option_def	 opts_run[] = {
 	{ 'p', "pids" }, { 't', "seconds" }, { 'u', "user" },
 	{ 'w', "directory" }, { 0, NULL }
 };
-static const struct option_def	 opts_delete[] = {
+static const struct option_def	 opts_labels[] = {
 	{ 'l', "name=value" }, { 0, NULL }
 };
 static const struct option_def	 opts_events[] = {
@@ -64,7 +64,7 @@ static const struct option_def	 opts_wait[] = {
 
 const struct command commands[] = {
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
-	{ "delete", opts_delete, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
+	{ "delete", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
 	{ "doctor", opts_none, "[control ...]", 0, -1, 0, cmd_doctor },
 	{ "events", opts_events, "[id]", 0, 1, CMD_KEYS | CMD_TYPE,
 	    cmd_events },
@@ -77,17 +77,20 @@ const struct command commands[] = {
 	{ "log dump", opts_none, "", 0, 0, 0, cmd_log_dump },
 	{ "log verify", opts_none, "[head]", 0, 1, 0, cmd_log_verify },
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
+	{ "pause", opts_none, "id ...", 1, -1, 0, cmd_pause },
 	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
 	{ "reconcile", opts_reconcile, "", 0, 0, 0, cmd_reconcile },
 	{ "reload", opts_none, "", 0, 0, 0, cmd_reload },
+	{ "restart", opts_none, "id ...", 1, -1, 0, cmd_restart },
 	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
-	{ "stop", opts_none, "id", 1, 1, 0, cmd_stop },
+	{ "stop", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
+	{ "unpause", opts_none, "id ...", 1, -1, 0, cmd_unpause },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
 	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait }
 };

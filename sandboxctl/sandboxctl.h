@@ -121,11 +121,16 @@ int		 cmd_doctor(struct ctl *);
 /* cmd_sandbox.c */
 int		 create_fill(struct ctl *, struct proto_create *);
 int		 cmd_create(struct ctl *);
-int		 cmd_delete(struct ctl *);
 int		 cmd_list(struct ctl *);
-int		 cmd_resume(struct ctl *);
 int		 cmd_show(struct ctl *);
+
+/* cmd_change.c */
+int		 cmd_delete(struct ctl *);
+int		 cmd_pause(struct ctl *);
+int		 cmd_restart(struct ctl *);
+int		 cmd_resume(struct ctl *);
 int		 cmd_stop(struct ctl *);
+int		 cmd_unpause(struct ctl *);
 
 /* cmd_exec.c */
 int		 cmd_exec(struct ctl *);

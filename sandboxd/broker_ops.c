@@ -24,7 +24,8 @@
 #define BOP_TRIES	8	/* refusals of a kill or a removal */
 
 enum bop_kind {
-	BOP_CREATE, BOP_START, BOP_KILL, BOP_REMOVE
+	BOP_CREATE, BOP_START, BOP_KILL, BOP_REMOVE, BOP_PAUSE, BOP_UNPAUSE,
+	BOP_LOOK	/* of our own: what has somebody else done to it? */
 };
 
 struct bop {
@@ -35,6 +36,7 @@ struct bop {
 	int			 running;	/* it is its turn */
 	int			 died;		/* an event said so meanwhile */
 	int			 appeared;	/* so, while it was removed */
+	int			 moved;		/* paused, or not, meanwhile */
 	int			 wait;		/* ms before the next look */
 	int			 absent, tries;
 	int			 renamed;	/* found without its name */
@@ -58,7 +60,9 @@ static void	bop_run(struct bop *);
 static void	box_started(struct engine_answer *, void *);
 static void	box_inspect(struct bop *);
 static void	create_inspect(struct bop *);
+static void	freeze_inspect(struct bop *);
 static void	kill_inspect(struct bop *);
+static void	look_begin(uint64_t);
 static void	remove_inspect(struct bop *);
 static void	start_inspect(struct bop *);
 
@@ -75,6 +79,7 @@ static void
 bop_end(struct bop *op)
 {
 	struct bop	*next;
+	uint64_t	 n = op->moved ? op->n : 0;
 
 	if (op->died && op->container[0] != '\0')
 		broker_event_look(op->container, op->n, 0);
@@ -93,6 +98,9 @@ bop_end(struct bop *op)
 	free(op);
 	if (next != NULL)
 		bop_run(next);
+	/* Behind what waits, which may have been about just that. */
+	if (n != 0)
+		look_begin(n);
 }
 
 static void __attribute__((__format__(printf, 5, 6)))
@@ -528,6 +536,94 @@ start_inspect(struct bop *op)
 	engine_inspect(bop_what(op), start_inspected, op);
 }
 
+/* pause, unpause: until inspect shows that it is so */
+
+static void
+freeze_done(struct bop *op, uint32_t type, const json_t *inspected)
+{
+	fault("broker.report.before");
+	broker_send_state(type, op->op, op->n, inspected, 0);
+	fault("broker.report.after");
+	bop_end(op);
+}
+
+static void
+freeze_answered(struct engine_answer *ans, void *arg)
+{
+	struct bop	*op = arg;
+
+	fault("broker.freeze.after");
+	strlcpy(op->text, ans->text, sizeof(op->text));
+	op->code = broker_code(ans);
+	if (ans->result == ENGINE_AWAY)
+		broker_engine_lost(ans->text);
+	op->doubt = ans->result != ENGINE_OK && ans->result != ENGINE_REFUSED;
+	op->tries++;
+	freeze_inspect(op);
+}
+
+static void
+freeze_inspected(struct engine_answer *ans, void *arg)
+{
+	struct bop	*op = arg;
+	const json_t	*state;
+	int		 want = op->kind == BOP_PAUSE, paused;
+
+	switch (bop_found(op, ans, freeze_inspect)) {
+	case -1:
+		return;
+	case 0:
+		freeze_done(op, MSG_BOX_DEAD, NULL);
+		return;
+	}
+	state = json_object_get(ans->json, "State");
+	if (!json_is_true(json_object_get(state, "Running"))) {
+		freeze_done(op, MSG_BOX_DEAD, ans->json);
+		return;
+	}
+	paused = json_is_true(json_object_get(state, "Paused"));
+	if (paused == want) {
+		freeze_done(op, want ? MSG_BOX_PAUSED : MSG_BOX_UNPAUSED,
+		    ans->json);
+		return;
+	}
+	if (bop_given_up(op))
+		bop_fail(op, CODE_CONFLICT, "", 0, "given up for its end");
+	else if (op->tries > 0)
+		bop_fail(op, op->code == CODE_OK ? CODE_ENGINE_ERROR :
+		    op->code, "", 0, "%s%s", op->doubt ?
+		    "the Engine went away: " : "", op->text[0] != '\0' ?
+		    op->text : "the Engine did not do it");
+	else {
+		fault("broker.freeze.before");
+		if (want)
+			engine_pause(op->container, freeze_answered, op);
+		else
+			engine_unpause(op->container, freeze_answered, op);
+	}
+}
+
+static void
+freeze_inspect(struct bop *op)
+{
+	engine_inspect(bop_what(op), freeze_inspected, op);
+}
+
+/*
+ * Somebody else has paused a container, or let it go on.  It is looked at in
+ * its turn, so that what is told is never older than the outcome of an order.
+ */
+static void
+look_inspected(struct engine_answer *ans, void *arg)
+{
+	struct bop	*op = arg;
+
+	/* Without an answer the inventory tells; its end has its own event. */
+	if (ans->result == ENGINE_OK && bop_is_it(op, ans->json))
+		broker_send_state(MSG_BOX_LOOK, 0, op->n, ans->json, 0);
+	bop_end(op);
+}
+
 /* kill: until it is dead */
 
 static void
@@ -573,6 +669,10 @@ kill_inspected(struct engine_answer *ans, void *arg)
 		/* At once for the first time, then with pauses. */
 		if (op->tries++ == 0)
 			kill_kill(op);
+		else if (json_is_true(json_object_get(json_object_get(
+		    ans->json, "State"), "Paused")))
+			/* Of a signal that waits it dies when it goes on. */
+			engine_unpause(op->container, kill_killed, op);
 		else
 			bop_later(op, kill_kill);
 		return;
@@ -651,6 +751,10 @@ bop_run(struct bop *op)
 {
 	op->running = 1;
 	/* The absence of the Engine is no answer to a removal. */
+	if (!broker_env.up && op->kind == BOP_LOOK) {
+		bop_end(op);
+		return;
+	}
 	if (!broker_env.up && op->kind != BOP_REMOVE && op->kind != BOP_KILL) {
 		bop_fail(op, CODE_UNAVAILABLE, "", 0,
 		    "the Engine is away: %s", broker_env.why);
@@ -668,6 +772,13 @@ bop_run(struct bop *op)
 		break;
 	case BOP_REMOVE:
 		remove_inspect(op);
+		break;
+	case BOP_PAUSE:
+	case BOP_UNPAUSE:
+		freeze_inspect(op);
+		break;
+	case BOP_LOOK:
+		engine_inspect(op->name, look_inspected, op);
 		break;
 	}
 }
@@ -702,6 +813,19 @@ bop_add(struct bop *op)
 		bop_run(op);
 }
 
+/* Not more than one of a sandbox: the last answer is the one that counts. */
+static void
+look_begin(uint64_t n)
+{
+	struct bop	*op;
+
+	TAILQ_FOREACH(op, &bops, entry)
+		if (op->n == n && op->kind == BOP_LOOK && !op->running)
+			return;
+	if (nbops < BOPS_MAX)
+		bop_add(bop_new(BOP_LOOK, 0, n));
+}
+
 /* Containers of no sandbox may be any number: those wait for a next time. */
 static int
 bop_crowd(uint64_t number, uint64_t n)
@@ -730,6 +854,23 @@ broker_op_create(uint64_t number, struct msg_box_create *req)
 	return (0);
 }
 
+static enum bop_kind
+bop_kind_of(uint32_t type)
+{
+	switch (type) {
+	case MSG_BOX_START:
+		return (BOP_START);
+	case MSG_BOX_KILL:
+		return (BOP_KILL);
+	case MSG_BOX_PAUSE:
+		return (BOP_PAUSE);
+	case MSG_BOX_UNPAUSE:
+		return (BOP_UNPAUSE);
+	default:
+		return (BOP_REMOVE);
+	}
+}
+
 int
 broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 {
@@ -743,8 +884,7 @@ broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 		return (-1);
 	if (bop_crowd(number, ref->n))
 		return (0);
-	op = bop_new(type == MSG_BOX_START ? BOP_START :
-	    type == MSG_BOX_KILL ? BOP_KILL : BOP_REMOVE, number, ref->n);
+	op = bop_new(bop_kind_of(type), number, ref->n);
 	strlcpy(op->nonce, ref->nonce, sizeof(op->nonce));
 	if (ref->n == 0)
 		strlcpy(op->name, ref->container, sizeof(op->name));
@@ -771,14 +911,22 @@ int
 broker_op_event(uint64_t n, const char *action)
 {
 	struct bop	*op;
+	int		 moves = strcmp(action, "pause") == 0 ||
+			    strcmp(action, "unpause") == 0;
 
 	TAILQ_FOREACH(op, &bops, entry)
 		if (op->n == n && op->running)
 			break;
+	if (op == NULL && moves) {
+		look_begin(n);
+		return (1);
+	}
 	if (op == NULL)
 		return (0);
-	if (strcmp(action, "die") == 0 && (op->kind == BOP_CREATE ||
-	    op->kind == BOP_START))
+	if (moves)
+		op->moved = 1;
+	if (strcmp(action, "die") == 0 && op->kind != BOP_KILL &&
+	    op->kind != BOP_REMOVE)
 		op->died = 1;
 	if (strcmp(action, "create") == 0 && op->kind == BOP_REMOVE)
 		op->appeared = 1;

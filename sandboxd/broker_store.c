@@ -52,7 +52,7 @@ broker_copy(char *dst, size_t size, const json_t *v)
 }
 
 /*
- * BOX_DEAD, BOX_DIED and CONTAINER; inspected NULL: there is none.  oom: the
+ * What is in msg_box_state; inspected NULL: there is none.  oom: the
  * Engine has told of it right before; by itself OOMKilled means that it did so
  * at any time, of any process of the container.
  */
@@ -84,6 +84,8 @@ broker_send_state(uint32_t type, uint64_t op, uint64_t n,
 		if (m.running)
 			m.pid = json_integer_value(json_object_get(state,
 			    "Pid"));
+		m.paused = m.running && json_is_true(json_object_get(state,
+		    "Paused"));
 		m.exitcode = json_integer_value(json_object_get(state,
 		    "ExitCode"));
 		m.oom = oom && m.exitcode == STATUS_KILLED &&
@@ -126,6 +128,8 @@ static const struct pipe_handler store_handlers[] = {
 	{ MSG_BOX_START, broker_recv_ref },
 	{ MSG_BOX_KILL, broker_recv_ref },
 	{ MSG_BOX_REMOVE, broker_recv_ref },
+	{ MSG_BOX_PAUSE, broker_recv_ref },
+	{ MSG_BOX_UNPAUSE, broker_recv_ref },
 	{ MSG_IMPORT, broker_recv_import },
 };
 

@@ -49,6 +49,8 @@ static const struct engine_kind {
 	[OP_REMOVE] = { "DELETE", MS(60), 0, 0, BOUND(65536, 1000) },
 	[OP_LIST] = { "GET", MS(60), 1, 0, BOUND(32 << 20, 1000000) },
 	[OP_EVENTS] = { "GET", 0, 0, 1, BOUND(65536, 1000) },
+	[OP_PAUSE] = { "POST", MS(30), 0, 0, BOUND(65536, 1000) },
+	[OP_UNPAUSE] = { "POST", MS(30), 0, 0, BOUND(65536, 1000) },
 };
 
 struct engine_call {

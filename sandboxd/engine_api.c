@@ -122,6 +122,22 @@ engine_kill(const char *name, engine_cb cb, void *arg)
 }
 
 struct engine_call *
+engine_pause(const char *name, engine_cb cb, void *arg)
+{
+	engine_need_name(name);
+	return (engine_call_go(engine_call_new(OP_PAUSE, cb, arg),
+	    "/containers/%s/pause", name));
+}
+
+struct engine_call *
+engine_unpause(const char *name, engine_cb cb, void *arg)
+{
+	engine_need_name(name);
+	return (engine_call_go(engine_call_new(OP_UNPAUSE, cb, arg),
+	    "/containers/%s/unpause", name));
+}
+
+struct engine_call *
 engine_remove(const char *name, engine_cb cb, void *arg)
 {
 	engine_need_name(name);
@@ -138,9 +154,9 @@ engine_filter(char *dst, size_t size, const char *instance, int events)
 	engine_need_name(instance);
 	snprintf(label, sizeof(label), "sandboxd.instance=%s", instance);
 	if (events)
-		j = json_pack("{s:[s],s:[s,s,s,s],s:[s]}", "type", "container",
-		    "event", "create", "die", "oom", "destroy", "label",
-		    label);
+		j = json_pack("{s:[s],s:[s,s,s,s,s,s],s:[s]}", "type",
+		    "container", "event", "create", "die", "oom", "destroy",
+		    "pause", "unpause", "label", label);
 	else
 		j = json_pack("{s:[s]}", "label", label);
 	if (j == NULL || (s = json_dumps(j, JSON_COMPACT)) == NULL)

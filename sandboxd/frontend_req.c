@@ -65,6 +65,9 @@ static const struct {
 	[PROTO_RULES] = { 1, REQ_SHORT },
 	[PROTO_DOCTOR] = { 1, REQ_SHORT },
 	[PROTO_RECONCILE] = { 1, REQ_LONG },
+	[PROTO_PAUSE] = { 1, REQ_LONG },
+	[PROTO_UNPAUSE] = { 1, REQ_LONG },
+	[PROTO_RESTART] = { 1, REQ_LONG },
 };
 
 int
@@ -157,6 +160,9 @@ request_shape(struct request *r, const union request_any *any)
 	case PROTO_STOP:
 	case PROTO_RESUME:
 	case PROTO_DELETE:
+	case PROTO_PAUSE:
+	case PROTO_UNPAUSE:
+	case PROTO_RESTART:
 		if (!any->ref.wait)
 			r->class = REQ_SHORT;
 		break;

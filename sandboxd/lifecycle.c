@@ -5,8 +5,14 @@
 
 #include "lifecycle.h"
 
+/*
+ * Where a state follows itself and somebody has asked, what is asked for is
+ * under way already, or changes no state.
+ */
 static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
 	[SBX_PENDING] = {
+		[VERB_STOP] = SBX_STOPPING,
+		[VERB_RESUME] = SBX_PENDING,
 		[VERB_DELETE] = SBX_DELETING,
 		[VERB_READY] = SBX_READY,
 		[VERB_FAILED] = SBX_FAILED,
@@ -14,34 +20,52 @@ static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
 	[SBX_READY] = {
 		[VERB_EXEC] = SBX_READY,
 		[VERB_STOP] = SBX_STOPPING,
+		[VERB_PAUSE] = SBX_PAUSING,
+		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_PAUSED] = SBX_PAUSED,
 		[VERB_FAILED] = SBX_FAILED,
 		[VERB_DIED] = SBX_STOPPED,
 	},
 	[SBX_PAUSING] = {
+		[VERB_STOP] = SBX_STOPPING,
+		[VERB_PAUSE] = SBX_PAUSING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_PAUSED] = SBX_PAUSED,
+		[VERB_UNPAUSED] = SBX_READY,
 		[VERB_FAILED] = SBX_FAILED,
 		[VERB_DIED] = SBX_STOPPED,
 	},
 	[SBX_PAUSED] = {
+		[VERB_STOP] = SBX_STOPPING,
+		[VERB_UNPAUSE] = SBX_RESUMING,
+		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_RESUME] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_UNPAUSED] = SBX_READY,
 		[VERB_FAILED] = SBX_FAILED,
 		[VERB_DIED] = SBX_STOPPED,
 	},
 	[SBX_STOPPING] = {
+		[VERB_STOP] = SBX_STOPPING,
 		[VERB_DELETE] = SBX_DELETING,
 		[VERB_STOPPED] = SBX_STOPPED,
 		[VERB_FAILED] = SBX_FAILED,
 	},
 	[SBX_STOPPED] = {
+		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_RESUME] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
 		[VERB_FAILED] = SBX_FAILED,
 	},
 	[SBX_RESUMING] = {
+		[VERB_STOP] = SBX_STOPPING,
+		[VERB_RESUME] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
 		[VERB_READY] = SBX_READY,
+		[VERB_UNPAUSED] = SBX_READY,
+		[VERB_PAUSED] = SBX_PAUSED,
+		[VERB_DIED] = SBX_STOPPED,
 		[VERB_STOPPED] = SBX_STOPPED,
 		[VERB_FAILED] = SBX_FAILED,
 	},
@@ -64,7 +88,8 @@ static const char *const names[SBX_NSTATES] = {
 };
 
 static const char *const verbs[VERB_MAX] = {
-	"exec", "stop", "resume", "delete", "ready", "stopped", "deleted",
+	"exec", "stop", "pause", "unpause", "restart", "resume", "delete",
+	"ready", "paused", "unpaused", "stopped", "deleted",
 	"failed", "died"
 };
 

@@ -26,10 +26,15 @@ enum sbx_verb {
 	/* What clients ask for. */
 	VERB_EXEC,
 	VERB_STOP,
+	VERB_PAUSE,
+	VERB_UNPAUSE,
+	VERB_RESTART,
 	VERB_RESUME,
 	VERB_DELETE,
 	/* What happens. */
 	VERB_READY,
+	VERB_PAUSED,
+	VERB_UNPAUSED,
 	VERB_STOPPED,
 	VERB_DELETED,
 	VERB_FAILED,

@@ -55,6 +55,11 @@ static const struct {
 	{ EV_SBX_FAILED, SBX_FAILED },
 	{ EV_SBX_STOP, SBX_STOPPING },
 	{ EV_SBX_STOPPED, SBX_STOPPED },
+	{ EV_SBX_PAUSE, SBX_PAUSING },
+	{ EV_SBX_PAUSED, SBX_PAUSED },
+	{ EV_SBX_UNPAUSE, SBX_RESUMING },
+	{ EV_SBX_UNPAUSED, SBX_READY },
+	{ EV_SBX_RESTART, SBX_RESUMING },
 	{ EV_SBX_RESUME, SBX_RESUMING },
 	{ EV_SBX_DELETED, SBX_DELETED },
 };
@@ -631,6 +636,7 @@ row_check(struct logverify *q, const uint8_t *key, size_t nkey, uint64_t last)
 	case 'Q':
 	case 'C':
 	case 'F':
+	case 'T':
 		if (nkey != 9)
 			break;
 		return (row_box(q, key[0], record_get64(key + 1)));

@@ -260,6 +260,7 @@ static const struct msg_field f_box_state[] = {
 	MSG_F(msg_box_state, exitcode, M_INT, 0, 0),
 	MSG_F(msg_box_state, oom, M_UINT, 0, 0),
 	MSG_F(msg_box_state, gone, M_UINT, 0, 0),
+	MSG_F(msg_box_state, paused, M_UINT, 1, 0),
 };
 
 static const struct msg_field f_box_done[] = {
@@ -437,6 +438,16 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_IMPORT_STREAM) = MSG_DEF_EMPTY(MSG_IMPORT_STREAM, "IMPORT_STREAM"),
 	AT(MSG_IMPORT_FAILED) = MSG_DEF(MSG_IMPORT_FAILED, "IMPORT_FAILED", msg_box_failed,
 	    f_box_failed),
+	AT(MSG_BOX_PAUSE) = MSG_DEF(MSG_BOX_PAUSE, "BOX_PAUSE", msg_box_ref,
+	    f_box_ref),
+	AT(MSG_BOX_UNPAUSE) = MSG_DEF(MSG_BOX_UNPAUSE, "BOX_UNPAUSE", msg_box_ref,
+	    f_box_ref),
+	AT(MSG_BOX_PAUSED) = MSG_DEF(MSG_BOX_PAUSED, "BOX_PAUSED", msg_box_state,
+	    f_box_state),
+	AT(MSG_BOX_UNPAUSED) = MSG_DEF(MSG_BOX_UNPAUSED, "BOX_UNPAUSED",
+	    msg_box_state, f_box_state),
+	AT(MSG_BOX_LOOK) = MSG_DEF(MSG_BOX_LOOK, "BOX_LOOK", msg_box_state,
+	    f_box_state),
 };
 
 const struct msg_def *

@@ -5,6 +5,7 @@
  *
  *	S n	the sandbox			C n	its configuration
  *	Q n	its newest event and exec	F n	what its container showed
+ *	T n	how its operation began
  *	E n k	an exec, live or ended		L n k	it has not ended
  *	P n k	its request, until the guest has it
  *	M	the newest number of a sandbox
@@ -24,6 +25,7 @@
 /* Fields of the first version; what is behind them may be missing. */
 #define SBX_FIRST	22
 #define EXEC_FIRST	19
+#define TODO_FIRST	6
 #define FACTS_FIRST	14
 #define CREATE_FIRST	12
 #define START_FIRST	10
@@ -95,6 +97,17 @@ static const struct msg_field f_facts[] = {
 
 static const struct msg_def	 def_facts = MSG_DEF(0, "container's facts",
     msg_facts, f_facts);
+static const struct msg_field f_todo[] = {
+	MSG_F(sbx_todo, op, M_UINT, 0, 0),
+	MSG_F(sbx_todo, doing, M_UINT, 0, 0),
+	MSG_F(sbx_todo, update, M_UINT, 0, 0),
+	MSG_F(sbx_todo, memory, M_UINT, 0, 0),
+	MSG_F(sbx_todo, mcpus, M_UINT, 0, 0),
+	MSG_F(sbx_todo, pids, M_UINT, 0, 0),
+};
+
+static const struct msg_def	 def_todo = MSG_DEF(0, "sandbox's operation",
+    sbx_todo, f_todo);
 static const struct msg_def	 def_sbx = MSG_DEF(0, "sandbox's row", sbx_row,
     f_sbx_row);
 static const struct msg_def	 def_exec = MSG_DEF(0, "exec's row", exec_row,
@@ -366,6 +379,7 @@ void
 model_keep(struct batch *b, struct sandbox *sb)
 {
 	batch_keep(b, &sb->r, sizeof(sb->r));
+	batch_keep(b, &sb->todo, sizeof(sb->todo));
 }
 
 static int
@@ -397,6 +411,12 @@ int
 model_put(struct batch *b, struct sandbox *sb)
 {
 	return (put_row(b, 'S', sb->r.n, 0, &def_sbx, &sb->r, &sb->rest));
+}
+
+int
+model_put_todo(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'T', sb->r.n, 0, &def_todo, &sb->todo, NULL));
 }
 
 int
@@ -530,18 +550,18 @@ model_del_execs(struct batch *b, struct model *m, struct sandbox *sb, int max)
 int
 model_del(struct batch *b, struct sandbox *sb)
 {
-	static const char	 letters[] = "SCQF";
+	static const char	 letters[] = "SCQFT";
 	uint8_t			 key[17];
 	size_t			 i, len;
 
 	for (i = 0; letters[i] != '\0'; i++) {
 		len = key_make(key, letters[i], sb->r.n, 0);
-		/* One that never started has no facts. */
+		/* One that never started has no facts, few have a T. */
 		switch (eventdb_del(b->db, EDB_STATE, key, len)) {
 		case EDB_OK:
 			break;
 		case EDB_NOTFOUND:
-			if (letters[i] == 'F')
+			if (letters[i] == 'F' || letters[i] == 'T')
 				break;
 			/* FALLTHROUGH */
 		default:
@@ -778,6 +798,14 @@ load_rest(struct model *m, struct sandbox *sb)
 	sb->last_k = record_get64(val + 8);
 	if (sb->r.state == SBX_DELETED)
 		return (0);
+	switch (get_row(m, 'T', sb->r.n, 0, &def_todo, TODO_FIRST, &sb->todo,
+	    NULL)) {
+	case EDB_OK:
+	case EDB_NOTFOUND:
+		break;
+	default:
+		goto bad;
+	}
 	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL)
 		fatal("%s", __func__);
 	if (get_row(m, 'C', sb->r.n, 0, proto_def(PROTO_CREATE), CREATE_FIRST,

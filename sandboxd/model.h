@@ -62,6 +62,20 @@ struct sbx_row {
 	uint64_t	 missing;	/* not at the Engine, since; 0: it is */
 };
 
+/*
+ * What is asked of a sandbox beyond its state, in a row of its own: how the
+ * operation that is under way began, and limits that the Engine has not
+ * confirmed yet.
+ */
+struct sbx_todo {
+	uint64_t	 op;		/* the operation of doing */
+	uint32_t	 doing;		/* the event that began it */
+	uint64_t	 update;	/* the update's number, 0: none */
+	uint64_t	 memory;	/* what it asks for */
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+};
+
 /* The row of an exec. */
 struct exec_row {
 	uint64_t	 n;
@@ -122,6 +136,11 @@ enum op_kind {
 	OP_RESUME,
 	OP_RERESUME,
 	OP_UNRESUME,		/* a resume failed: stopped again */
+	OP_REMAKE,		/* a resume of what never was ready */
+	OP_UNMAKE,		/* and that is to be stopped instead */
+	OP_PAUSE,
+	OP_UNPAUSE,
+	OP_RESTART,
 	OP_STOP,
 	OP_RESTOP,
 	OP_DELETE,
@@ -138,6 +157,8 @@ struct op {
 	int			 committing;	/* its end is in the batch */
 	uint32_t		 grace;
 	struct event		 deadline;
+	int			 up;		/* there is a guest to end */
+	int			 frozen;	/* and it may be paused */
 	int			 hello;		/* guest's hello is there */
 	int			 started;	/* the broker's outcome is */
 	struct msg_guest_hello	 guest;
@@ -155,6 +176,7 @@ struct sandbox {
 	TAILQ_ENTRY(sandbox)	 of_owner;	/* until it is deleted */
 	struct sbx_row		 r;
 	struct msg_rest		 rest;		/* of its row */
+	struct sbx_todo		 todo;
 	struct proto_create	*conf;		/* NULL when deleted */
 	struct msg_rest		 conf_rest;
 	uint64_t		 sseq;		/* its newest event */
@@ -167,6 +189,7 @@ struct sandbox {
 	uint64_t		 asked;		/* and its operation then */
 	int			 named;		/* and did */
 	int			 here;		/* its guest is connected */
+	u_int			 held;		/* signals while it is paused */
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
 	int			 collecting;
@@ -207,6 +230,7 @@ int		 model_put_conf(struct batch *, struct sandbox *);
 /* What its container showed at its start. */
 int		 model_put_facts(struct batch *, struct sandbox *);
 int		 model_put(struct batch *, struct sandbox *);
+int		 model_put_todo(struct batch *, struct sandbox *);
 int		 model_put_counters(struct batch *, struct sandbox *);
 int		 model_put_last(struct batch *, struct model *);
 void		 model_keep(struct batch *, struct sandbox *);

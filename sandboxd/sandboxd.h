@@ -132,16 +132,21 @@ enum msg_type {
 	MSG_BOX_START,		/* start a stopped one */
 	MSG_BOX_KILL,		/* end it: KILL, wait until it is dead */
 	MSG_BOX_REMOVE,		/* with all that is its own; idempotent */
+	MSG_BOX_PAUSE,		/* its processes stand still */
+	MSG_BOX_UNPAUSE,
 	MSG_IMPORT,		/* header.session, req */
 
 	/* Broker to store. */
 	MSG_CONTAINER,		/* one of the inventory; op of INVENTORY */
 	MSG_INVENTORY_END,
 	MSG_BOX_STARTED,	/* answers BOX_CREATE and BOX_START */
-	MSG_BOX_DEAD,		/* answers BOX_KILL */
+	MSG_BOX_DEAD,		/* answers BOX_KILL, and the last two if so */
 	MSG_BOX_REMOVED,	/* answers BOX_REMOVE */
+	MSG_BOX_PAUSED,		/* answers BOX_PAUSE */
+	MSG_BOX_UNPAUSED,	/* answers BOX_UNPAUSE */
 	MSG_BOX_FAILED,		/* answers any of them */
 	MSG_BOX_DIED,		/* unasked: the Engine's event; op 0 */
+	MSG_BOX_LOOK,		/* the same: who else pauses, and unpauses */
 	MSG_ENGINE,		/* at start and at each change */
 	MSG_IMPORT_STREAM,	/* + fd: write end; header as in IMPORT */
 	MSG_IMPORTED,		/* header as in IMPORT */
@@ -410,7 +415,7 @@ struct msg_box_create {
 	struct kvv	 env;
 };
 
-/* BOX_START, BOX_KILL, BOX_REMOVE */
+/* BOX_START, BOX_KILL, BOX_REMOVE, BOX_PAUSE, BOX_UNPAUSE */
 struct msg_box_ref {
 	uint64_t	 n;		/* 0: a stray, by its id alone */
 	char		 container[80];	/* "": not known; by name and nonce */
@@ -457,7 +462,7 @@ struct msg_box_started {
 	struct msg_facts facts;
 };
 
-/* BOX_DEAD, BOX_DIED, CONTAINER */
+/* BOX_DEAD, BOX_DIED, BOX_PAUSED, BOX_UNPAUSED, BOX_LOOK, CONTAINER */
 struct msg_box_state {
 	uint64_t	 n;		/* 0: the name is none of ours */
 	char		 container[80];
@@ -468,6 +473,7 @@ struct msg_box_state {
 	int32_t		 exitcode;
 	uint32_t	 oom;
 	uint32_t	 gone;		/* 1: there is no such container */
+	uint32_t	 paused;	/* and running */
 };
 
 /* BOX_REMOVED, INVENTORY_END */

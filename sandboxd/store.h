@@ -4,6 +4,7 @@
  *	store.c			start, configuration, the batch's turn
  *	store_parent.c		the parent's pipe, sessions
  *	store_frontend.c	clients' requests about sandboxes
+ *	store_order.c		those that change the state of one
  *	store_rights.c		who may do what
  *	store_quota.c		and how much
  *	store_doctor.c		what protects the host
@@ -53,6 +54,7 @@
 #define STORE_RETRY_MS		1000	/* after a commit that failed */
 #define STORE_SLOT_MS		30000	/* then others are let past */
 #define STORE_STOP_MS		2000	/* more than the grace, to a guest */
+#define STORE_HELD_MAX	1000	/* signals to a paused guest */
 #define ACTOR_DAEMON		UINT32_MAX
 
 /* Numbers are in the database: append only. */
@@ -254,6 +256,18 @@ void		 wait_exec(struct exec *);
 /* store_frontend.c */
 void		 store_dispatch_frontend(int, short, void *);
 
+/* store_order.c */
+int		 order_recv_stop(struct chan *, struct frame *, void *);
+int		 order_recv_pause(struct chan *, struct frame *, void *);
+int		 order_recv_unpause(struct chan *, struct frame *, void *);
+int		 order_recv_restart(struct chan *, struct frame *, void *);
+int		 order_recv_resume(struct chan *, struct frame *, void *);
+int		 order_recv_delete(struct chan *, struct frame *, void *);
+int		 order_thawing(const struct sandbox *);
+int		 order_frozen(const struct sandbox *);
+int		 order_has_guest(const struct sandbox *);
+void		 order_again(struct sandbox *);
+
 /* store_request.c */
 int		 request_begin(struct asker *, struct frame *, const void *);
 struct sandbox	*request_sandbox(const struct asker *, const char *,
@@ -310,6 +324,7 @@ void		 change_state(struct sandbox *, enum sbx_verb, enum code,
 void		 change_clean(struct sandbox *, const char *);
 void		 change_note(struct sandbox *, enum event_type, const char *,
 		    const char *);
+void		 change_execs(struct sandbox *);
 uint32_t	 uid_take(struct model *);
 int		 policy_image(const char *);
 
@@ -319,6 +334,7 @@ void		 op_abort(struct sandbox *, const char *);
 void		 op_fail(struct sandbox *, enum code, const char *);
 void		 op_undo(struct sandbox *);
 void		 op_committed(struct sandbox *, enum sbx_verb);
+void		 op_execs_ended(struct sandbox *);
 void		 op_work_done(uint64_t, const struct msg_work_done *);
 void		 op_listening(const struct msg_guest_gone *);
 void		 op_runner_failed(uint64_t, const struct msg_result *);
@@ -363,6 +379,9 @@ void		 reconcile_container(const struct msg_box_state *);
 int		 reconcile_is_due(const struct sandbox *);
 int		 reconcile_late(struct sandbox *, const struct msg_box_state *);
 void		 reconcile_dead(struct sandbox *,
+		    const struct msg_box_state *);
+int		 reconcile_needs(const struct sandbox *);
+void		 reconcile_paused(struct sandbox *,
 		    const struct msg_box_state *);
 void		 reconcile_end(const struct msg_box_done *);
 

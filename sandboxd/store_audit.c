@@ -195,6 +195,9 @@ audit_decision(const struct record *r)
 	case EV_IMAGE_IMPORTED:
 	case EV_SBX_CREATE:
 	case EV_SBX_STOP:
+	case EV_SBX_PAUSE:
+	case EV_SBX_UNPAUSE:
+	case EV_SBX_RESTART:
 	case EV_SBX_RESUME:
 	case EV_SBX_DELETE:
 	case EV_EXEC_CREATE:

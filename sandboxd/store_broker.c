@@ -38,6 +38,20 @@ broker_recv_died(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
+/* Somebody else has paused it, or let it go on. */
+static int
+broker_recv_look(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_box_state	*m = msg;
+	struct sandbox		*sb;
+
+	(void)ch;
+	(void)f;
+	if ((sb = model_number(&st.model, m->n)) != NULL)
+		reconcile_paused(sb, m);
+	return (0);
+}
+
 static int
 broker_recv_engine(struct chan *ch, struct frame *f, void *msg)
 {
@@ -165,8 +179,11 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_BOX_STARTED, broker_recv_outcome },
 	{ MSG_BOX_DEAD, broker_recv_outcome },
 	{ MSG_BOX_REMOVED, broker_recv_outcome },
+	{ MSG_BOX_PAUSED, broker_recv_outcome },
+	{ MSG_BOX_UNPAUSED, broker_recv_outcome },
 	{ MSG_BOX_FAILED, broker_recv_outcome },
 	{ MSG_BOX_DIED, broker_recv_died },
+	{ MSG_BOX_LOOK, broker_recv_look },
 	{ MSG_ENGINE, broker_recv_engine },
 	{ MSG_CONTAINER, broker_recv_container },
 	{ MSG_INVENTORY_END, broker_recv_inventory_end },

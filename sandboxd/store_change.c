@@ -33,6 +33,8 @@ static const struct {
 	enum exec_state	 execs;		/* what becomes of them, 0: they live */
 } changes[VERB_MAX] = {
 	[VERB_READY] = { EV_SBX_READY, EXEC_NONE },
+	[VERB_PAUSED] = { EV_SBX_PAUSED, EXEC_NONE },
+	[VERB_UNPAUSED] = { EV_SBX_UNPAUSED, EXEC_NONE },
 	[VERB_STOPPED] = { EV_SBX_STOPPED, EXEC_CANCELLED },
 	[VERB_DELETED] = { EV_SBX_DELETED, EXEC_CANCELLED },
 	[VERB_FAILED] = { EV_SBX_FAILED, EXEC_LOST },
@@ -178,6 +180,8 @@ done_change(void *arg, int result)
 			log_warnx("sandbox %s (%llu): %s: %s", sb->r.id,
 			    (unsigned long long)sb->r.n,
 			    lifecycle_name(sb->r.state), c->cause);
+		if (c->verb == VERB_UNPAUSED)
+			sb->held = 0;
 		if (c->verb == VERB_DELETED) {
 			st.model.count--;
 			quota_disown(sb);
@@ -296,4 +300,61 @@ change_note(struct sandbox *sb, enum event_type type, const char *key,
 	log_warnx("sandbox %s (%llu): %s", sb->r.id,
 	    (unsigned long long)sb->r.n, text);
 	batch_following(&st.batch, body_note, done_note, q);
+}
+
+/*
+ * A restart has ended the guest that ran its execs, and the next one knows
+ * nothing of them.
+ */
+static int
+body_execs(struct batch *b, void *arg)
+{
+	struct change	*c = arg;
+	struct sandbox	*sb = c->sb;
+
+	if (c->op != sb->r.op)
+		return (BATCH_REFUSED);
+	if (exec_end_all(b, sb, EXEC_CANCELLED,
+	    "the sandbox was restarted") != BATCH_OK)
+		return (BATCH_FAIL);
+	model_keep(b, sb);
+	sb->r.pid = 0;
+	sb->r.boot = 0;
+	return (model_put(b, sb));
+}
+
+static void	done_execs(void *, int);
+
+static void
+execs_again(int fd, short event, void *arg)
+{
+	(void)fd;
+	(void)event;
+	batch_gating(&st.batch, body_execs, done_execs, arg);
+}
+
+static void
+done_execs(void *arg, int result)
+{
+	struct change	*c = arg;
+
+	if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL) {
+		timer_set(&c->retry, execs_again, c, STORE_RETRY_MS);
+		return;
+	}
+	if (result == BATCH_OK)
+		op_execs_ended(c->sb);
+	free(c);
+}
+
+void
+change_execs(struct sandbox *sb)
+{
+	struct change	*c;
+
+	if ((c = calloc(1, sizeof(*c))) == NULL)
+		fatal("%s", __func__);
+	c->sb = sb;
+	c->op = sb->r.op;
+	batch_gating(&st.batch, body_execs, done_execs, c);
 }

@@ -205,6 +205,14 @@ exec_recv_kill(struct chan *ch, struct frame *f, void *msg)
 		exec_row_clear(&q.r);
 		return (0);
 	}
+	/* A guest that stands still reads none of them. */
+	if (order_frozen(q.sb) && q.sb->held++ >= STORE_HELD_MAX) {
+		answer_error(&q.a, CODE_LIMIT_EXCEEDED, NULL, "%s is %s: the "
+		    "limit of signals until it goes on is %d", q.sb->r.id,
+		    lifecycle_name(q.sb->r.state), STORE_HELD_MAX);
+		exec_row_clear(&q.r);
+		return (0);
+	}
 	if (q.ex != NULL && (m->signo == 0 || q.ex->queued))
 		exec_order_cancel(q.ex, &q.a, m->grace, "as asked");
 	else

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
 #include "gproto.h"
 #include "log.h"
 #include "spec.h"
@@ -200,156 +199,6 @@ frontend_recv_show(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
-/* STOP, RESUME, DELETE. */
-struct order {
-	struct asker	 a;
-	struct sandbox	*sb;
-	enum sbx_verb	 verb;
-	uint32_t	 wait;
-	uint32_t	 grace;
-	int		 joined;	/* it is under way, or done, already */
-	char		 text[TEXT_MAX + 1];	/* a limit */
-};
-
-static int
-body_order(struct batch *b, void *arg)
-{
-	struct order	*q = arg;
-	struct sandbox	*sb = q->sb;
-	enum sbx_state	 next = lifecycle_next(sb->r.state, q->verb);
-	enum event_type	 type;
-	struct kvv	 d = { 0 };
-
-	q->joined = 0;
-	q->text[0] = '\0';
-	if (next == SBX_NONE)
-		return (BATCH_REFUSED);
-	/* Deleting what is being deleted, or is, is no second operation. */
-	if (next == sb->r.state) {
-		q->joined = 1;
-		return (BATCH_REFUSED);
-	}
-	if (q->verb == VERB_RESUME && sb->conf != NULL && quota_run(&q->a,
-	    sb->r.owner, sb->conf, q->text, sizeof(q->text)) == -1)
-		return (BATCH_REFUSED);
-	model_keep(b, sb);
-	sb->r.state = next;
-	sb->r.cause[0] = '\0';
-	sb->r.changed = store_now();
-	sb->r.op = store_op();
-	sb->r.dirty = 1;
-	type = q->verb == VERB_STOP ? EV_SBX_STOP :
-	    q->verb == VERB_RESUME ? EV_SBX_RESUME : EV_SBX_DELETE;
-	detail_str(&d, "rule", q->a.by);
-	if (store_event(b, sb, type, q->a.uid, 0, &d) != BATCH_OK)
-		return (BATCH_FAIL);
-	return (model_put(b, sb));
-}
-
-static void
-order_joined(struct order *q)
-{
-	struct sandbox	*sb = q->sb;
-
-	if (sb->r.state == SBX_DELETED) {
-		answer_accepted(&q->a, sb->r.id, sb->r.op,
-		    lifecycle_name(sb->r.state));
-		if (q->wait)
-			answer_sandbox(&q->a, sb);
-		answer_end(&q->a);
-		return;
-	}
-	answer_wait(&q->a, PROTO_DELETE, sb, q->wait);
-	/* A delete that could not go on is tried again. */
-	if (!sb->op.active)
-		op_start(sb, OP_DELETE);
-}
-
-static void
-done_order(void *arg, int result)
-{
-	struct order	*q = arg;
-	struct sandbox	*sb = q->sb;
-
-	if (result == BATCH_REFUSED && q->joined)
-		order_joined(q);
-	else if (result == BATCH_REFUSED && q->text[0] != '\0') {
-		audit_refused(q->a.uid, lifecycle_verb(q->verb), sb->r.id,
-		    CODE_LIMIT_EXCEEDED, q->text, 0);
-		answer_error(&q->a, CODE_LIMIT_EXCEEDED, NULL, "%s", q->text);
-	} else if (result == BATCH_REFUSED)
-		answer_error(&q->a, CODE_WRONG_STATE, NULL,
-		    "%s: cannot %s while it is %s", sb->r.id,
-		    lifecycle_verb(q->verb), lifecycle_name(sb->r.state));
-	else if (result != BATCH_OK)
-		answer_failed(&q->a, result);
-	else {
-		fault("store.order.accepted");
-		/* Whoever waits for what this ends hears of it. */
-		op_abort(sb, "another operation came in between");
-		answer_wait(&q->a, PROTO_STOP, sb, q->wait);
-		sb->op.grace = q->grace;
-		op_start(sb, q->verb == VERB_STOP ? OP_STOP :
-		    q->verb == VERB_RESUME ? OP_RESUME : OP_DELETE);
-	}
-	free(q);
-}
-
-static int
-frontend_order(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
-    int (*recv)(struct chan *, struct frame *, void *))
-{
-	struct sandbox	*sb;
-	struct order	*q;
-	struct asker	 a;
-
-	if (request_begin(&a, f, m) == -1 || request_park(recv, f, m) ||
-	    (sb = request_sandbox(&a, m->id, NULL)) == NULL ||
-	    rights_check(&a, verb == VERB_DELETE ? RIGHT_DELETE : RIGHT_STOP,
-	    sb) == -1)
-		return (0);
-	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
-		return (0);
-	if (verb == VERB_RESUME && sb->r.missing) {
-		answer_error(&a, CODE_UNAVAILABLE, NULL, "%s: the Engine "
-		    "does not have its container", sb->r.id);
-		return (0);
-	}
-	if ((q = calloc(1, sizeof(*q))) == NULL)
-		fatal("%s", __func__);
-	q->a = a;
-	q->sb = sb;
-	q->verb = verb;
-	q->wait = m->wait;
-	q->grace = m->grace != 0 ? m->grace : st.conf.t_stop;
-	batch_gating(&st.batch, body_order, done_order, q);
-	return (0);
-}
-
-static int
-frontend_recv_stop(struct chan *ch, struct frame *f, void *msg)
-{
-	(void)ch;
-	return (frontend_order(f, msg, VERB_STOP,
-	    frontend_recv_stop));
-}
-
-static int
-frontend_recv_resume(struct chan *ch, struct frame *f, void *msg)
-{
-	(void)ch;
-	return (frontend_order(f, msg, VERB_RESUME,
-	    frontend_recv_resume));
-}
-
-static int
-frontend_recv_delete(struct chan *ch, struct frame *f, void *msg)
-{
-	(void)ch;
-	return (frontend_order(f, msg, VERB_DELETE,
-	    frontend_recv_delete));
-}
-
 static int
 frontend_recv_image_import(struct chan *ch, struct frame *f, void *msg)
 {
@@ -390,9 +239,12 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_CREATE, create_recv_create },
 	{ PROTO_LIST, frontend_recv_list },
 	{ PROTO_SHOW, frontend_recv_show },
-	{ PROTO_STOP, frontend_recv_stop },
-	{ PROTO_RESUME, frontend_recv_resume },
-	{ PROTO_DELETE, frontend_recv_delete },
+	{ PROTO_STOP, order_recv_stop },
+	{ PROTO_PAUSE, order_recv_pause },
+	{ PROTO_UNPAUSE, order_recv_unpause },
+	{ PROTO_RESTART, order_recv_restart },
+	{ PROTO_RESUME, order_recv_resume },
+	{ PROTO_DELETE, order_recv_delete },
 	{ PROTO_EXEC, exec_recv_exec },
 	{ PROTO_ATTACH, exec_recv_attach },
 	{ PROTO_INPUT_END, exec_recv_input_end },

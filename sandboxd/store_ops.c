@@ -23,19 +23,24 @@ enum step {
 	STEP_BOX_CREATE,
 	STEP_BOX_START,
 	STEP_HELLO,
+	STEP_BOX_PAUSE,
+	STEP_BOX_UNPAUSE,
 	STEP_GUEST_STOP,
 	STEP_BOX_KILL,
 	STEP_BOX_REMOVE,
 	STEP_UNLISTEN,
+	STEP_EXECS_END,
 	STEP_WORK_REMOVE,
 	STEP_READY,
+	STEP_PAUSED,
+	STEP_UNPAUSED,
 	STEP_STOPPED,
 	STEP_DELETED,
 	STEP_CLEAN,
 	STEP_OVER
 };
 
-static const enum step steps[][8] = {
+static const enum step steps[][12] = {
 	[OP_CREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
 	    STEP_HELLO, STEP_READY },
 	[OP_RECREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
@@ -45,8 +50,16 @@ static const enum step steps[][8] = {
 	[OP_RERESUME] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_START,
 	    STEP_HELLO, STEP_READY },
 	[OP_UNRESUME] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_STOPPED },
-	[OP_STOP] = { STEP_GUEST_STOP, STEP_BOX_KILL, STEP_UNLISTEN,
-	    STEP_STOPPED },
+	[OP_REMAKE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
+	    STEP_HELLO, STEP_READY },
+	[OP_UNMAKE] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_STOPPED },
+	[OP_PAUSE] = { STEP_BOX_PAUSE, STEP_PAUSED },
+	[OP_UNPAUSE] = { STEP_BOX_UNPAUSE, STEP_UNPAUSED },
+	[OP_RESTART] = { STEP_BOX_UNPAUSE, STEP_GUEST_STOP, STEP_BOX_KILL,
+	    STEP_UNLISTEN, STEP_EXECS_END, STEP_WORK_MAKE, STEP_LISTEN,
+	    STEP_BOX_START, STEP_HELLO, STEP_READY },
+	[OP_STOP] = { STEP_BOX_UNPAUSE, STEP_GUEST_STOP, STEP_BOX_KILL,
+	    STEP_UNLISTEN, STEP_STOPPED },
 	[OP_RESTOP] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_STOPPED },
 	[OP_DELETE] = { STEP_BOX_REMOVE, STEP_UNLISTEN, STEP_WORK_REMOVE,
 	    STEP_DELETED },
@@ -56,6 +69,7 @@ static const enum step steps[][8] = {
 	[OP_REIN] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_OVER },
 };
 
+static void	op_deadline(int, short, void *);
 static void	op_next(struct sandbox *);
 
 static struct sandbox *
@@ -154,6 +168,12 @@ engine_order(struct sandbox *sb)
 		break;
 	case STEP_BOX_START:
 		send_box_ref(sb, MSG_BOX_START);
+		break;
+	case STEP_BOX_PAUSE:
+		send_box_ref(sb, MSG_BOX_PAUSE);
+		break;
+	case STEP_BOX_UNPAUSE:
+		send_box_ref(sb, MSG_BOX_UNPAUSE);
 		break;
 	case STEP_BOX_KILL:
 		send_box_ref(sb, MSG_BOX_KILL);
@@ -305,11 +325,40 @@ op_guest_stop(struct sandbox *sb)
 {
 	struct msg_exec_ref	 m;
 
+	if (!sb->op.up) {
+		timer_set(&sb->op.deadline, op_deadline, sb,
+		    st.conf.t_delete);
+		op_next(sb);
+		return;
+	}
+	timer_set(&sb->op.deadline, op_deadline, sb,
+	    sb->op.grace + STORE_STOP_MS);
 	memset(&m, 0, sizeof(m));
 	m.n = sb->r.n;
 	m.owner = sb->r.owner;
 	m.grace = sb->op.grace;
 	pipe_send(&st.runner, MSG_GUEST_STOP, sb->op.number, 0, 0, -1, &m);
+}
+
+/* Is it on its way to a guest that is to say hello? */
+static int
+op_begins(struct sandbox *sb)
+{
+	switch (sb->op.active ? sb->op.kind : OP_NONE) {
+	case OP_CREATE:
+	case OP_RECREATE:
+	case OP_RESUME:
+	case OP_RERESUME:
+	case OP_REMAKE:
+		return (1);
+	case OP_RESTART:
+		return (op_step(sb) == STEP_WORK_MAKE ||
+		    op_step(sb) == STEP_LISTEN ||
+		    op_step(sb) == STEP_BOX_START ||
+		    op_step(sb) == STEP_HELLO);
+	default:
+		return (0);
+	}
 }
 
 static void
@@ -322,25 +371,17 @@ op_deadline(int fd, short event, void *arg)
 	(void)event;
 	if (!sb->op.active || sb->op.committing)
 		return;
-	switch (sb->op.kind) {
-	case OP_CREATE:
-	case OP_RECREATE:
-	case OP_RESUME:
-	case OP_RERESUME:
+	if (op_begins(sb)) {
 		op_fail(sb, CODE_DEADLINE_EXCEEDED,
 		    "it was not ready in time");
 		return;
-	case OP_STOP:
-		if (op_step(sb) == STEP_GUEST_STOP) {
-			/* A guest that does not answer is not waited for. */
-			timer_set(&sb->op.deadline, op_deadline, sb,
-			    st.conf.t_delete);
-			op_next(sb);
-			return;
-		}
-		break;
-	default:
-		break;
+	}
+	if (op_step(sb) == STEP_GUEST_STOP) {
+		/* A guest that does not answer is not waited for. */
+		timer_set(&sb->op.deadline, op_deadline, sb,
+		    st.conf.t_delete);
+		op_next(sb);
+		return;
 	}
 	strlcpy(cause, sb->op.cause, sizeof(cause));
 	strlcpy(sb->op.cause, "not done in time; it goes on",
@@ -356,6 +397,10 @@ op_do(struct sandbox *sb, enum step step)
 
 	switch (step) {
 	case STEP_WORK_MAKE:
+		if (sb->op.kind == OP_RESTART)
+			timer_set(&sb->op.deadline, op_deadline, sb,
+			    st.conf.t_create);
+		/* FALLTHROUGH */
 	case STEP_WORK_REMOVE:
 		fill_work(&work, sb);
 		fault("store.work.before");
@@ -366,8 +411,15 @@ op_do(struct sandbox *sb, enum step step)
 		fault("store.listen.before");
 		runner_listen(sb);
 		break;
+	case STEP_BOX_UNPAUSE:
+		if (!sb->op.frozen) {
+			op_next(sb);
+			break;
+		}
+		/* FALLTHROUGH */
 	case STEP_BOX_CREATE:
 	case STEP_BOX_START:
+	case STEP_BOX_PAUSE:
 	case STEP_BOX_KILL:
 	case STEP_BOX_REMOVE:
 		TAILQ_INSERT_TAIL(&st.forbroker, &sb->op, queue);
@@ -384,9 +436,20 @@ op_do(struct sandbox *sb, enum step step)
 		runner_unlisten(sb);
 		op_next(sb);
 		break;
+	case STEP_EXECS_END:
+		change_execs(sb);
+		break;
 	case STEP_READY:
 		sb->op.committing = 1;
 		change_state(sb, VERB_READY, CODE_OK, NULL);
+		break;
+	case STEP_PAUSED:
+		sb->op.committing = 1;
+		change_state(sb, VERB_PAUSED, CODE_OK, NULL);
+		break;
+	case STEP_UNPAUSED:
+		sb->op.committing = 1;
+		change_state(sb, VERB_UNPAUSED, CODE_OK, NULL);
 		break;
 	case STEP_STOPPED:
 		sb->op.committing = 1;
@@ -422,16 +485,18 @@ op_start(struct sandbox *sb, enum op_kind kind)
 {
 	struct op	*op = &sb->op;
 	uint64_t	 ms;
+	int		 undo;
 
 	op_dequeue(op);
 	op->kind = kind;
 	/* The answer of what it undoes may still come under that number. */
-	op->number = kind == OP_UNRESUME || kind == OP_REIN ? store_op() :
-	    sb->r.op;
+	undo = kind == OP_UNRESUME || kind == OP_UNMAKE ||
+	    kind == OP_REIN;
+	op->number = undo ? store_op() : sb->r.op;
 	op->step = 0;
 	op->active = 1;
 	op->committing = op->hello = op->started = 0;
-	if (kind != OP_UNRESUME) {
+	if (!undo) {
 		op->code = CODE_OK;
 		op->cause[0] = '\0';
 	}
@@ -442,10 +507,12 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	case OP_RECREATE:
 	case OP_RESUME:
 	case OP_RERESUME:
+	case OP_REMAKE:
 		ms = st.conf.t_create;
 		break;
-	case OP_STOP:
-		ms = op->grace + STORE_STOP_MS;
+	case OP_PAUSE:
+	case OP_UNPAUSE:
+		ms = st.conf.t_engine;
 		break;
 	default:
 		ms = st.conf.t_delete;
@@ -455,7 +522,15 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	op_do(sb, op_step(sb));
 }
 
-/* A delete has taken its place. */
+/* Execs that ended with a guest which another one follows. */
+void
+op_execs_ended(struct sandbox *sb)
+{
+	if (op_step(sb) == STEP_EXECS_END)
+		op_next(sb);
+}
+
+/* Another operation has taken its place. */
 void
 op_abort(struct sandbox *sb, const char *why)
 {
@@ -473,21 +548,37 @@ void
 op_fail(struct sandbox *sb, enum code code, const char *text)
 {
 	struct op	*op = &sb->op;
+	char		 cause[CAUSE_MAX + 1];
 
 	if (!op->active || op->committing)
 		return;
 	op_dequeue(op);
 	timer_del(&op->deadline);
 	switch (op->kind) {
+	case OP_RESTART:
+		if (op_step(sb) == STEP_BOX_KILL)
+			break;
+		/* FALLTHROUGH */
+	case OP_REMAKE:
 	case OP_RESUME:
 	case OP_RERESUME:
 		/* The workspace and its files stay: it is stopped again. */
 		op->code = code;
-		snprintf(op->cause, sizeof(op->cause), "resume failed: %s",
-		    text);
-		op_start(sb, OP_UNRESUME);
+		snprintf(op->cause, sizeof(op->cause), "%s failed: %s",
+		    op->kind == OP_RESTART ? "restart" : "resume", text);
+		op_start(sb, op->kind == OP_REMAKE ? OP_UNMAKE : OP_UNRESUME);
+		return;
+	case OP_PAUSE:
+	case OP_UNPAUSE:
+		/* It is as it was. */
+		snprintf(cause, sizeof(cause), "%s failed: %.400s",
+		    op->kind == OP_PAUSE ? "pause" : "unpause", text);
+		op->committing = 1;
+		change_state(sb, op->kind == OP_PAUSE ? VERB_UNPAUSED :
+		    VERB_PAUSED, code, cause);
 		return;
 	case OP_UNRESUME:
+	case OP_UNMAKE:
 		op->step = 2;
 		op_do(sb, STEP_STOPPED);
 		return;
@@ -501,10 +592,10 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 		change_note(sb, EV_SBX_LEFT, "left", text);
 		return;
 	default:
-		op->committing = 1;
-		change_state(sb, VERB_FAILED, code, text);
-		return;
+		break;
 	}
+	op->committing = 1;
+	change_state(sb, VERB_FAILED, code, text);
 }
 
 /*
@@ -577,6 +668,8 @@ op_listening(const struct msg_guest_gone *m)
 	if ((sb = model_number(&st.model, m->n)) == NULL ||
 	    op_step(sb) != STEP_LISTEN)
 		return;
+	/* A hello up to here was that of the guest before. */
+	sb->op.hello = 0;
 	if (m->text[0] != '\0')
 		op_fail(sb, CODE_INTERNAL, m->text);
 	else
@@ -601,15 +694,8 @@ op_runner_failed(uint64_t number, const struct msg_result *m)
 void
 op_hello(struct sandbox *sb, const struct msg_guest_hello *m)
 {
-	switch (sb->op.active ? sb->op.kind : OP_NONE) {
-	case OP_CREATE:
-	case OP_RECREATE:
-	case OP_RESUME:
-	case OP_RERESUME:
-		break;
-	default:
+	if (!op_begins(sb))
 		return;
-	}
 	sb->op.guest = *m;
 	sb->op.hello = 1;
 	if (op_step(sb) == STEP_HELLO)
@@ -629,11 +715,29 @@ op_guest_gone(struct sandbox *sb)
 	}
 }
 
+/* It ended before it could be paused, or unpaused. */
+static void
+op_box_dead(struct sandbox *sb, const struct msg_box_state *m)
+{
+	if (sb->op.kind == OP_PAUSE || sb->op.kind == OP_UNPAUSE) {
+		reconcile_dead(sb, m);
+		return;
+	}
+	sb->op.up = 0;
+	op_next(sb);
+}
+
 static void
 op_box_failed(struct sandbox *sb, const struct msg_box_failed *m)
 {
 	char	 text[TEXT_MAX + 1];
 
+	/* What is to end anyway need not be let go on before. */
+	if (op_step(sb) == STEP_BOX_UNPAUSE && sb->op.kind != OP_UNPAUSE) {
+		sb->op.up = 0;
+		op_next(sb);
+		return;
+	}
 	strlcpy(text, m->text, sizeof(text));
 	op_fail(sb, m->code == CODE_OK ? CODE_INTERNAL : m->code, text);
 }
@@ -669,6 +773,16 @@ op_box(uint64_t number, uint32_t type, const void *msg)
 		break;
 	case MSG_BOX_DEAD:
 		if (step == STEP_BOX_KILL)
+			op_next(sb);
+		else if (step == STEP_BOX_PAUSE || step == STEP_BOX_UNPAUSE)
+			op_box_dead(sb, msg);
+		break;
+	case MSG_BOX_PAUSED:
+		if (step == STEP_BOX_PAUSE)
+			op_next(sb);
+		break;
+	case MSG_BOX_UNPAUSED:
+		if (step == STEP_BOX_UNPAUSE)
 			op_next(sb);
 		break;
 	case MSG_BOX_REMOVED:

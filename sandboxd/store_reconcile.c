@@ -24,7 +24,7 @@ reconcile_start(void)
 	struct sandbox	*sb;
 
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
-		if (sb->r.state == SBX_READY) {
+		if (order_has_guest(sb)) {
 			runner_listen(sb);
 			exec_resend(sb);
 		}
@@ -39,14 +39,11 @@ reconcile_operation(struct sandbox *sb)
 	case SBX_PENDING:
 		op_start(sb, OP_RECREATE);
 		break;
+	case SBX_PAUSING:
 	case SBX_RESUMING:
-		op_start(sb, OP_RERESUME);
-		break;
 	case SBX_STOPPING:
-		op_start(sb, OP_RESTOP);
-		break;
 	case SBX_DELETING:
-		op_start(sb, OP_DELETE);
+		order_again(sb);
 		break;
 	default:
 		break;
@@ -137,11 +134,12 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 	char	 cause[CAUSE_MAX + 1];
 
 	reconcile_cause(cause, sizeof(cause), m, 1);
-	switch (sb->r.state) {
-	case SBX_READY:
+	if (order_has_guest(sb)) {
 		change_state(sb, m->gone ? VERB_FAILED : VERB_DIED,
 		    CODE_ENGINE_ERROR, cause);
-		break;
+		return;
+	}
+	switch (sb->r.state) {
 	case SBX_STOPPED:
 		if (m->gone)
 			change_state(sb, VERB_FAILED, CODE_ENGINE_ERROR,
@@ -159,6 +157,21 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 	default:
 		break;
 	}
+}
+
+/* Somebody else's pause is one as well, and so is its end. */
+void
+reconcile_paused(struct sandbox *sb, const struct msg_box_state *m)
+{
+	if (!m->running || sb->op.active ||
+	    strcmp(m->nonce, sb->r.nonce) != 0)
+		return;
+	if (sb->r.state == SBX_READY && m->paused)
+		change_state(sb, VERB_PAUSED, CODE_OK,
+		    "paused by somebody else");
+	else if (sb->r.state == SBX_PAUSED && !m->paused)
+		change_state(sb, VERB_UNPAUSED, CODE_OK,
+		    "unpaused by somebody else");
 }
 
 static void
@@ -211,11 +224,20 @@ static void	(*const outcomes[REC_NKINDS])(struct sandbox *) = {
 	[REC_UNDO] = op_undo,
 };
 
+/* Is there to be a container?  What never was ready can do without. */
+int
+reconcile_needs(const struct sandbox *sb)
+{
+	return (sb->r.container[0] != '\0' &&
+	    recover_judge(sb->r.state, AT_NONE) == REC_MISSING);
+}
+
 static enum at_engine
 reconcile_at(const struct sandbox *sb)
 {
 	if (!sb->named)
-		return (AT_NONE);
+		return (sb->r.state == SBX_STOPPED && !reconcile_needs(sb) ?
+		    AT_ENDED : AT_NONE);
 	if (!sb->box.running)
 		return (AT_ENDED);
 	return (sb->r.pid == sb->box.pid ? AT_RUNS : AT_OTHER);
@@ -244,6 +266,8 @@ reconcile_judge(struct sandbox *sb)
 		rec = REC_KEEP;
 	if (outcomes[rec] != NULL)
 		outcomes[rec](sb);
+	else
+		reconcile_paused(sb, &sb->box);
 }
 
 static void

@@ -106,7 +106,7 @@ recover_strange(void)
 
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
 		if (!reconcile_is_due(sb) || sb->r.missing ||
-		    recover_judge(sb->r.state, AT_NONE) != REC_MISSING)
+		    !reconcile_needs(sb))
 			continue;
 		want++;
 		there += sb->named;
@@ -129,7 +129,7 @@ recover_keep(struct sandbox *sb, int strange)
 			missing_set(sb, 0);
 		return (0);
 	}
-	if (recover_judge(sb->r.state, AT_NONE) != REC_MISSING || give_up)
+	if (!reconcile_needs(sb) || give_up)
 		return (0);
 	if (sb->r.missing)
 		return (1);

@@ -23,7 +23,7 @@ body_reborn(struct batch *b, void *arg)
 	struct reborn	*q = arg;
 	struct sandbox	*sb = q->sb;
 
-	if (sb->r.state != SBX_READY || sb->r.boot == q->m.boot)
+	if (!order_has_guest(sb) || sb->r.boot == q->m.boot)
 		return (BATCH_REFUSED);
 	if (exec_end_all(b, sb, EXEC_LOST, "the guest began anew") != BATCH_OK)
 		return (BATCH_FAIL);
@@ -52,7 +52,7 @@ runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	if ((sb = model_number(&st.model, m->n)) == NULL)
 		return (0);
 	sb->here = 1;
-	if (sb->r.state != SBX_READY || m->boot == sb->r.boot) {
+	if (!order_has_guest(sb) || m->boot == sb->r.boot) {
 		op_hello(sb, m);
 		return (0);
 	}
@@ -91,7 +91,7 @@ runner_recv_broke(struct chan *ch, struct frame *f, void *msg)
 	if ((sb = model_number(&st.model, m->n)) == NULL)
 		return (0);
 	snprintf(text, sizeof(text), "protocol: %.400s", m->text);
-	if (sb->r.state == SBX_READY)
+	if (order_has_guest(sb))
 		change_state(sb, VERB_FAILED, CODE_PROTOCOL, text);
 	else if (sb->r.state == SBX_STOPPING)
 		op_guest_gone(sb);

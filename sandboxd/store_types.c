@@ -39,6 +39,11 @@ static const char *const event_details[EV_MAX] = {
 	[EV_SBX_OUTSIDE] = "what",
 	[EV_STRAY_FOUND] = "container sandbox number",
 	[EV_STRAY_REMOVED] = "container sandbox number",
+	[EV_SBX_PAUSE] = "rule",
+	[EV_SBX_PAUSED] = "cause code",
+	[EV_SBX_UNPAUSE] = "rule",
+	[EV_SBX_UNPAUSED] = "cause code",
+	[EV_SBX_RESTART] = "rule",
 };
 
 static int

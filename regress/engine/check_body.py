@@ -312,6 +312,7 @@ REQUESTS = [(m, re.compile(p)) for m, p in (
     ("GET", API + r"/containers/" + WHOSE + r"/json"),
     ("POST", API + r"/containers/" + WHOSE + r"/start"),
     ("POST", API + r"/containers/" + WHOSE + r"/kill\?signal=KILL"),
+    ("POST", API + r"/containers/" + WHOSE + r"/(?:un)?pause"),
     ("DELETE", API + r"/containers/" + WHOSE + r"\?v=1&force=1"),
     ("GET", API + r"/containers/json\?all=1"
             r"&filters=(?P<list>[A-Za-z0-9._~%-]+)"),
@@ -531,6 +532,8 @@ LINES = [
     "GET /v1.41/containers/../images/json",
     "GET /v1.41/containers/%2e%2e/json", "GET /v1.41/containers/web/json",
     "GET /v1.41/containers/abc/json", "POST /v1.41/containers/web/start",
+    "POST /v1.41/containers/web/pause",
+    "POST /v1.41/containers/sbx-01234567-2/pause?x=1",
     "DELETE /v1.41/containers/web?v=1&force=1", "POST /v1.41/build",
     "POST /v1.41/commit", "POST /v1.41/images/create?fromImage=x",
     "DELETE /v1.41/images/x", "POST /v1.41/volumes/create",

@@ -202,7 +202,9 @@ play_fields(void)
 		evil_set("sandbox", name);
 		evil_set("exec", exec);
 		heard.accepted = 0;
-		for (type = PROTO_HELLO; type <= PROTO_DOCTOR; type++) {
+		for (type = PROTO_HELLO; type < PROTO_HELLO_OK; type++) {
+			if (proto_def(type) == NULL)
+				continue;
 			/* A create's own name is a new one. */
 			evil_set("id", type == PROTO_CREATE ? "" : name);
 			all_taken(store, type, s->number, &req);

@@ -22,7 +22,7 @@ static const struct {
 	const char	*to;
 	uint32_t	 first, last;
 } says[] = {
-	{ "frontend", "store", PROTO_HELLO, PROTO_DOCTOR },
+	{ "frontend", "store", PROTO_HELLO, PROTO_RESTART },
 	{ "store", "frontend", PROTO_HELLO_OK, PROTO_CONTROL },
 	{ "store", "runner", MSG_LISTEN, MSG_SESSION_GONE },
 	{ "store", "broker", MSG_INVENTORY, MSG_IMPORT },
@@ -163,7 +163,8 @@ static void
 reach(struct evil_peer *broker)
 {
 	static const uint32_t	 types[] = {
-		MSG_BOX_START, MSG_BOX_KILL, MSG_BOX_REMOVE
+		MSG_BOX_START, MSG_BOX_KILL, MSG_BOX_REMOVE, MSG_BOX_PAUSE,
+		MSG_BOX_UNPAUSE
 	};
 	size_t			 i;
 

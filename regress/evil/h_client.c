@@ -357,16 +357,19 @@ rush(const struct evil *e, void *arg)
 static void
 all_types(void (*f)(const struct evil *, void *), int with_end)
 {
-	static const uint32_t	 last[] = { PROTO_STOP, PROTO_RESUME,
-	    PROTO_DELETE };
+	static const uint32_t	 last[] = { PROTO_PAUSE, PROTO_UNPAUSE,
+	    PROTO_RESTART, PROTO_STOP, PROTO_RESUME, PROTO_DELETE };
+	const size_t		 n = sizeof(last) / sizeof(last[0]);
 	uint32_t		 type;
 	size_t			 i;
 
-	for (type = PROTO_HELLO; type < PROTO_HELLO_OK; type++)
-		if (proto_def(type) != NULL && type != PROTO_STOP &&
-		    type != PROTO_RESUME && type != PROTO_DELETE)
+	for (type = PROTO_HELLO; type < PROTO_HELLO_OK; type++) {
+		for (i = 0; i < n && last[i] != type; i++)
+			;
+		if (proto_def(type) != NULL && i == n)
 			evil_cases(proto_def(type), &mine, f, NULL);
-	for (i = 0; i < (with_end ? 3 : 2); i++)
+	}
+	for (i = 0; i < (with_end ? n : n - 1); i++)
 		evil_cases(proto_def(last[i]), &mine, f, NULL);
 }
 

@@ -60,7 +60,7 @@ ROOT_TEST(malformed)
 	bad_header(PROTO_PING, UINT32_MAX, 2);
 	bad_header(PROTO_PING, IMSG_HEADER_SIZE, 0);
 	bad_header(0, IMSG_HEADER_SIZE, 2);
-	bad_header(PROTO_DOCTOR + 1, IMSG_HEADER_SIZE, 2);
+	bad_header(PROTO_HELLO_OK - 1, IMSG_HEADER_SIZE, 2);
 	bad_header(PROTO_HELLO, IMSG_HEADER_SIZE, 2);
 	bad_header(PROTO_END, IMSG_HEADER_SIZE, 2);
 	bad_header(PROTO_HELLO_OK, IMSG_HEADER_SIZE, 2);

@@ -235,6 +235,10 @@ ask(int what, struct engine_call **call)
 		return (engine_start("box", answered, NULL));
 	case OP_KILL:
 		return (engine_kill("box", answered, NULL));
+	case OP_PAUSE:
+		return (engine_pause("box", answered, NULL));
+	case OP_UNPAUSE:
+		return (engine_unpause("box", answered, NULL));
 	case OP_REMOVE:
 		return (engine_remove("box", answered, NULL));
 	case OP_LIST:

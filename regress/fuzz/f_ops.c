@@ -146,6 +146,7 @@ engine_call_go(struct engine_call *c, const char *fmt, ...)
 	va_end(ap);
 	need(strstr(url, "/../") == NULL && strchr(url, ' ') == NULL);
 	if (c->kind == OP_START || c->kind == OP_KILL ||
+	    c->kind == OP_PAUSE || c->kind == OP_UNPAUSE ||
 	    c->kind == OP_REMOVE) {
 		need(sscanf(url, "/containers/%64[0-9a-f]", id) == 1);
 		need(engine_id_ok(id));
@@ -175,6 +176,8 @@ right(const struct engine_call *c, int how, struct fuzz *in)
 		j = json_deep_copy(inspect);
 		(void)json_object_set_new(json_object_get(j, "State"),
 		    "Running", json_boolean(how & 1));
+		(void)json_object_set_new(json_object_get(j, "State"),
+		    "Paused", json_boolean(how & 8));
 		break;
 	default:
 		return (NULL);
@@ -280,7 +283,7 @@ static void
 order_known(int what)
 {
 	static const uint32_t	 types[] = { MSG_BOX_START, MSG_BOX_KILL,
-	    MSG_BOX_REMOVE };
+	    MSG_BOX_REMOVE, MSG_BOX_PAUSE, MSG_BOX_UNPAUSE, MSG_BOX_PAUSE };
 	struct msg_box_create	 m = known;
 	struct msg_box_ref	 ref;
 	const char		*id;
@@ -300,7 +303,7 @@ order_known(int what)
 		if (what & 32)
 			ref.n = 0;
 	}
-	order_as(types[what & 3], &ref);
+	order_as(types[(what & 3) + (what & 64 ? 3 : 0)], &ref);
 }
 
 static void
@@ -322,7 +325,7 @@ judge(void)
 	size_t			 n = 0;
 
 	TAILQ_FOREACH(op, &bops, entry) {
-		need(open_orders[op->op] == 1);
+		need(op->kind == BOP_LOOK || open_orders[op->op] == 1);
 		for (o = TAILQ_FIRST(&bops); !bop_same(o, op);
 		    o = TAILQ_NEXT(o, entry))
 			;

@@ -55,6 +55,10 @@ names_body()
 (b16) | delete nosuch                   | 66 | nosuch: no such sandbox
 (b17) | delete box.1                    | 64 | invalid id: "box.1": must be
 (b69) | delete                          | 64 | neither an id nor a label given
+(b69) | stop                            | 64 | neither an id nor a label given
+(b16) | pause nosuch                    | 66 | nosuch: no such sandbox
+(b16) | unpause nosuch                  | 66 | nosuch: no such sandbox
+(b16) | restart nosuch                  | 66 | nosuch: no such sandbox
 (b61) | delete -l ''                    | 64 | invalid argument of -l:
 (b61) | delete -l =                     | 64 | invalid argument of -l: =
 (b61) | delete -l 'a b'                 | 64 | invalid labels: "a b": a key is
@@ -266,8 +270,8 @@ lines_body()
 (b69) | events a b                      | 64 | extra argument: b
 (b69) | show                            | 64 | missing argument
 (b69) | show a b                        | 64 | extra argument: b
-(b69) | stop                            | 64 | missing argument
-(b69) | stop a b                        | 64 | extra argument: b
+(b69) | pause                           | 64 | missing argument
+(b69) | restart                         | 64 | missing argument
 (b69) | resume                          | 64 | missing argument
 (b69) | logs                            | 64 | missing argument
 (b69) | wait                            | 125 | missing argument

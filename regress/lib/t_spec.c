@@ -381,7 +381,8 @@ ATF_TC_BODY(privileged, tc)
 		"-1", "4294967295", "r\303\266ot", "root\t", "toor",
 	};
 	static const uint32_t		 types[] = {
-		PROTO_CREATE, PROTO_EXEC, PROTO_RESUME
+		PROTO_CREATE, PROTO_EXEC, PROTO_RESUME, PROTO_PAUSE,
+		PROTO_UNPAUSE, PROTO_RESTART
 	};
 	const char			*field;
 	char				 text[TEXT_MAX + 1];

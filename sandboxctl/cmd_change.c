@@ -1,0 +1,308 @@
+/*
+ * cmd_change.c: commands that change the state of sandboxes and wait until
+ * that is done: delete, pause, restart, resume, stop, unpause.
+ *
+ * Of several each is on its own: one that fails is told, and the others go
+ * on.  Many are under way at a time; the daemon bounds how many.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandboxctl.h"
+
+#define REF_MAX		(EXEC_ID_MAX + 16)
+
+/*
+ * After a restart of the daemon it is first seen how far it has got: asked
+ * twice, some of them would be done twice, and others refused.
+ */
+struct change {
+	uint32_t	 type;		/* what is asked */
+	uint32_t	 again;		/* what joins it while it is under way */
+	const char	*under;		/* the state meanwhile; NULL: just ask */
+	const char	*goal;		/* and at the end */
+};
+
+static const struct change	 delete_change = {
+	PROTO_DELETE, PROTO_DELETE, NULL, NULL
+};
+static const struct change	 pause_change = {
+	PROTO_PAUSE, PROTO_PAUSE, "pausing", "paused"
+};
+static const struct change	 restart_change = {
+	PROTO_RESTART, PROTO_RESUME, "resuming", "ready"
+};
+static const struct change	 resume_change = {
+	PROTO_RESUME, PROTO_RESUME, "resuming", "ready"
+};
+static const struct change	 stop_change = {
+	PROTO_STOP, PROTO_STOP, "stopping", "stopped"
+};
+static const struct change	 unpause_change = {
+	PROTO_UNPAUSE, PROTO_RESUME, "resuming", "ready"
+};
+
+/* One sandbox that is meant. */
+struct item {
+	uint32_t	 req;		/* 0: not under way */
+	uint32_t	 type;		/* of that request */
+	int		 accepted;
+	int		 look;		/* see first how far it is */
+	int		 done;
+};
+
+struct work {
+	struct ctl		*ctl;
+	const struct change	*c;
+	struct strv		 refs;
+	struct item		*items;
+	int			 busy;
+};
+
+static int
+change_send(struct work *w)
+{
+	struct proto_ref	 req;
+	struct item		*it;
+	size_t			 i;
+	int			 max = sandbox_hello(w->ctl->conn)->inflight;
+
+	for (i = 0; i < w->refs.n && w->busy < (max > 0 ? max : 1); i++) {
+		it = &w->items[i];
+		if (it->done || it->req != 0)
+			continue;
+		memset(&req, 0, sizeof(req));
+		req.id = w->refs.v[i];
+		req.wait = !it->look;
+		if (it->look)
+			it->type = PROTO_SHOW;
+		else if (it->type == 0)
+			it->type = w->c->type;
+		if (sandbox_send(w->ctl->conn, it->type, &req,
+		    &it->req) == -1)
+			return (-1);
+		w->busy++;
+	}
+	return (0);
+}
+
+/* Of several it must be told which, where the text does not. */
+static void
+change_error(struct work *w, size_t i, enum code code, const char *field,
+    const char *why)
+{
+	const char	*ref = w->refs.v[i];
+	char		 text[REF_MAX + TEXT_MAX + 4];
+
+	if (w->refs.n > 1 && strncmp(why, ref, strlen(ref)) != 0)
+		snprintf(text, sizeof(text), "%.*s: %s", REF_MAX, ref, why);
+	else
+		strlcpy(text, why, sizeof(text));
+	ctl_error_code(w->ctl, code, field, text);
+}
+
+static void
+change_print(struct work *w, const struct proto_sandbox *s)
+{
+	if (w->ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, s);
+}
+
+/* How far it is after a restart of the daemon. */
+static void
+change_looked(struct work *w, size_t i, const struct proto_sandbox *s)
+{
+	struct item	*it = &w->items[i];
+	char		 why[TEXT_MAX + 1];
+
+	it->type = 0;
+	if (strcmp(s->state, w->c->goal) == 0) {
+		change_print(w, s);
+		it->done = 1;
+	} else if (strcmp(s->state, w->c->under) == 0)
+		it->type = w->c->again;
+	else if (it->accepted) {
+		snprintf(why, sizeof(why), "%s: it is %s%s%.300s", s->id,
+		    s->state, s->cause[0] == '\0' ? "" : ": ", s->cause);
+		change_error(w, i, CODE_CONFLICT, "", why);
+		it->done = 1;
+	}
+}
+
+static void
+change_answer(struct work *w, struct sandbox_answer *a)
+{
+	struct item	*it;
+	size_t		 i;
+
+	for (i = 0; i < w->refs.n; i++)
+		if (w->items[i].req == a->req && !w->items[i].done)
+			break;
+	if (i == w->refs.n)
+		return;
+	it = &w->items[i];
+	switch (a->type) {
+	case PROTO_ACCEPTED:
+		it->accepted = 1;
+		break;
+	case PROTO_SANDBOX:
+		if (it->look)
+			change_looked(w, i, &a->u.sandbox);
+		else
+			change_print(w, &a->u.sandbox);
+		break;
+	case PROTO_ERROR:
+		change_error(w, i, code_number(a->u.error.code),
+		    a->u.error.field, a->u.error.text);
+		it->look = 0;
+		/* FALLTHROUGH */
+	case PROTO_END:
+		if (it->look) {
+			it->look = 0;
+			it->req = 0;
+		} else
+			it->done = 1;
+		w->busy--;
+		break;
+	}
+}
+
+/* The connection is a new one, and knows nothing of what was asked. */
+static void
+change_again(struct work *w)
+{
+	struct item	*it;
+	size_t		 i;
+
+	for (i = 0; i < w->refs.n; i++) {
+		it = &w->items[i];
+		/* One that was not accepted may have been all the same. */
+		if (it->req != 0 && !it->done && w->c->under != NULL)
+			it->look = it->look || it->accepted ||
+			    w->c->type != PROTO_RESTART;
+		it->req = 0;
+		if (!it->look)
+			it->type = 0;
+	}
+	w->busy = 0;
+}
+
+static int
+change_all(struct work *w)
+{
+	struct sandbox_answer	 a;
+	int			 n;
+
+	if (w->refs.n == 0)
+		return (w->ctl->failed);
+	if ((w->items = calloc(w->refs.n, sizeof(*w->items))) == NULL)
+		return (ctl_errno(w->ctl, w->ctl->cmd->name));
+	for (;;) {
+		n = change_send(w);
+		if (n == 0 && w->busy == 0)
+			break;
+		if (n == 0 && (n = sandbox_recv(w->ctl->conn, &a, -1)) == 1) {
+			change_answer(w, &a);
+			sandbox_answer_clear(&a);
+		}
+		if (n != -1)
+			continue;
+		if (!ctl_lost(w->ctl) || ctl_reopen(w->ctl) == -1) {
+			ctl_error(w->ctl);
+			break;
+		}
+		change_again(w);
+	}
+	free(w->items);
+	return (w->ctl->failed);
+}
+
+/* By a label: those that it can be done to. */
+static int
+change_found(struct sandbox_answer *a, void *arg)
+{
+	static const char	*const	 still[] = {
+		"stopped", "failed", "deleting", "deleted"
+	};
+	struct work	*w = arg;
+	char		 ref[REF_MAX + 1];
+	size_t		 i;
+
+	if (a->type != PROTO_SANDBOX)
+		return (0);
+	for (i = 0; i < sizeof(still) / sizeof(still[0]); i++)
+		if (w->c->type != PROTO_DELETE &&
+		    strcmp(a->u.sandbox.state, still[i]) == 0)
+			return (0);
+	ctl_ref(w->ctl, &a->u.sandbox, ref, sizeof(ref));
+	for (i = 0; i < w->refs.n; i++)
+		if (strcmp(w->refs.v[i], ref) == 0)
+			return (0);
+	return (strv_add(&w->refs, ref));
+}
+
+static int
+change(struct ctl *ctl, const struct change *c)
+{
+	struct proto_list	 req;
+	struct work		 w;
+	int			 i, status;
+
+	memset(&w, 0, sizeof(w));
+	w.ctl = ctl;
+	w.c = c;
+	if (ctl->argc == 0 && ctl->labels.n == 0)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
+		    "neither an id nor a label given"));
+	for (i = 0; i < ctl->argc; i++)
+		if (strv_add(&w.refs, ctl->argv[i]) == -1)
+			return (ctl_errno(ctl, ctl->cmd->name));
+	if (ctl->labels.n > 0) {
+		memset(&req, 0, sizeof(req));
+		req.labels = ctl->labels;
+		if (sandbox_list(ctl->conn, &req, change_found, &w) == -1) {
+			strv_clear(&w.refs);
+			return (ctl_error(ctl));
+		}
+	}
+	status = change_all(&w);
+	strv_clear(&w.refs);
+	return (status);
+}
+
+int
+cmd_delete(struct ctl *ctl)
+{
+	return (change(ctl, &delete_change));
+}
+
+int
+cmd_pause(struct ctl *ctl)
+{
+	return (change(ctl, &pause_change));
+}
+
+int
+cmd_restart(struct ctl *ctl)
+{
+	return (change(ctl, &restart_change));
+}
+
+int
+cmd_resume(struct ctl *ctl)
+{
+	return (change(ctl, &resume_change));
+}
+
+int
+cmd_stop(struct ctl *ctl)
+{
+	return (change(ctl, &stop_change));
+}
+
+int
+cmd_unpause(struct ctl *ctl)
+{
+	return (change(ctl, &unpause_change));
+}
