@@ -284,6 +284,8 @@ struct doomed {
 	uint64_t	 limit;
 	int		 count;
 	int		 max;
+	int		 worth;		/* there is more than what goes along */
+	enum eventlog_going (*fn)(const struct record *);
 };
 
 static int
@@ -357,11 +359,18 @@ doom_skeleton(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 {
 	struct doomed		*d = arg;
 	struct record_frame	 f;
+	struct record		 r;
+	enum eventlog_going	 going = GOING;
 
 	if (nkey != 8 || record_get64(key) != d->next ||
 	    d->next > d->limit || d->count == d->max ||
-	    record_frame(&f, val, nval) == -1 || f.form != RECORD_SKELETON)
+	    record_frame(&f, val, nval) == -1)
 		return (1);
+	if (f.form != RECORD_SKELETON && (d->fn == NULL ||
+	    record_decode(&r, &f) == -1 || r.sbx != 0 ||
+	    (going = d->fn(&r)) == GOING_NOT))
+		return (1);
+	d->worth |= going == GOING;
 	memcpy(d->link, f.link, sizeof(d->link));
 	d->next++;
 	d->count++;
@@ -369,7 +378,8 @@ doom_skeleton(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 }
 
 int
-eventlog_anchor(struct eventlog *l, int max)
+eventlog_anchor(struct eventlog *l, int max,
+    enum eventlog_going (*fn)(const struct record *))
 {
 	struct doomed	 d;
 	uint64_t	 seq;
@@ -378,13 +388,14 @@ eventlog_anchor(struct eventlog *l, int max)
 	memset(&d, 0, sizeof(d));
 	d.next = l->anchor + 1;
 	d.max = max;
+	d.fn = fn;
 	/* The event that the watermark names stays. */
 	d.limit = l->db->mark_count > 0 ? l->db->mark_count - 1 : 0;
 	record_put64(key, d.next);
 	if (eventdb_walk(l->db, EDB_EVENTS, key, sizeof(key), doom_skeleton,
 	    &d) != 0)
 		return (-1);
-	if (d.count == 0)
+	if (!d.worth)
 		return (0);
 	for (seq = l->anchor + 1; seq < d.next; seq++) {
 		record_put64(key, seq);

@@ -20,6 +20,13 @@ struct eventlog {
 	uint8_t		 done_anchor_link[RECORD_HASH_LEN];
 };
 
+/* Whether an event of no sandbox may go. */
+enum eventlog_going {
+	GOING_NOT,
+	GOING_ALONG,		/* but not for its own sake */
+	GOING
+};
+
 struct eventlog_verify {
 	uint64_t	 next;		/* to look at */
 	uint8_t		 link[RECORD_HASH_LEN];
@@ -51,10 +58,12 @@ int	eventlog_read_sandbox(struct eventlog *, uint64_t, uint64_t,
 
 /*
  * Within a batch: makes skeletons of a sandbox's events, and moves the anchor
- * behind the skeletons that begin the log; at most that many.  The number.
+ * behind the skeletons that begin the log, and behind those events of no
+ * sandbox among them that fn lets go; at most that many.  The number.
  */
 int	eventlog_collect(struct eventlog *, uint64_t, int);
-int	eventlog_anchor(struct eventlog *, int);
+int	eventlog_anchor(struct eventlog *, int, enum eventlog_going (*fn)(
+	    const struct record *));
 
 /* Nanoseconds of CLOCK_MONOTONIC, which slices are bounded by. */
 uint64_t eventlog_clock(void);

@@ -348,6 +348,7 @@ store_open(void)
 	if (st.model.newer != 0)
 		log_warnx("event log: %u rows have fields of a newer version: "
 		    "they are kept, and not looked at", st.model.newer);
+	st.first = st.log.seq;
 	batch_init(&st.batch, &st.db, &st.log);
 	st.batch.wake = store_wake;
 	st.batch.committed = events_committed;

@@ -187,6 +187,7 @@ struct store {
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
 	struct event		 tidy;		/* what nobody waits for */
+	uint64_t		 first;		/* newest event at our start */
 	uint64_t		 op;		/* newest operation's number */
 	struct slot		 slots[STORE_ENGINE_MAX];
 	struct op_queue		 forbroker;

@@ -165,6 +165,28 @@ body_retain(struct batch *b, void *arg)
 	return (BATCH_OK);
 }
 
+/*
+ * An event of the daemon itself is kept as long as a history.  By the clock it
+ * was written by one that had been set since; see retain_due().
+ */
+static enum eventlog_going
+retain_host(const struct record *r)
+{
+	uint64_t	 start, now, keep, since = r->time;
+
+	now = retain_now(&start);
+	keep = st.conf.retain_history * 1000000;
+	if (r->seq > st.first && since < start)
+		since = start;
+	if (r->seq <= st.first && now < start + (keep < RETAIN_GRACE ? keep :
+	    RETAIN_GRACE))
+		return (GOING_NOT);
+	if (since > now || now - since < keep)
+		return (GOING_NOT);
+	/* Each move of the anchor is one: they would go on for ever. */
+	return (r->type == EV_LOG_ANCHOR ? GOING_ALONG : GOING);
+}
+
 /* What begins the log and was collected goes: the anchor moves forward. */
 static int
 body_anchor(struct batch *b, void *arg)
@@ -173,7 +195,8 @@ body_anchor(struct batch *b, void *arg)
 	struct kvv	 d = { 0 };
 	int		 n;
 
-	if ((n = eventlog_anchor(b->log, STORE_SLICE)) == -1)
+	if ((n = eventlog_anchor(b->log, STORE_SLICE,
+	    retain_host)) == -1)
 		return (BATCH_FAIL);
 	q->left = n == STORE_SLICE;
 	if (n == 0)

@@ -374,9 +374,9 @@ ATF_TC_BODY(collect, tc)
 	/* 1, 4, ... 28 are of sandbox 1. */
 	ATF_REQUIRE_EQ(eventlog_collect(&lg, 1, 7), 7);
 	ATF_REQUIRE_EQ(eventlog_collect(&lg, 1, 7), 3);
-	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100), 1);
+	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100, NULL), 1);
 	ATF_REQUIRE_EQ(eventlog_collect(&lg, 2, 100), 10);
-	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100), 1);
+	ATF_REQUIRE_EQ(eventlog_anchor(&lg, 100, NULL), 1);
 	ATF_REQUIRE(eventdb_commit(&db) == 0);
 	eventlog_committed(&lg);
 	ATF_REQUIRE_EQ(lg.anchor, 2);

@@ -336,7 +336,7 @@ collected(void)
 	ATF_REQUIRE(eventdb_mark(&db, lg.seq, lg.link) == 0);
 	ATF_REQUIRE(eventdb_begin(&db) == 0);
 	ATF_REQUIRE_EQ(10, eventlog_collect(&lg, 77, 10));
-	ATF_REQUIRE_EQ(10, eventlog_anchor(&lg, 100));
+	ATF_REQUIRE_EQ(10, eventlog_anchor(&lg, 100, NULL));
 	ATF_REQUIRE(eventdb_commit(&db) == 0);
 	eventlog_committed(&lg);
 	eventdb_close(&db);
