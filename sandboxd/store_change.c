@@ -127,13 +127,14 @@ body_change(struct batch *b, void *arg)
 	if (c->op != sb->r.op || next == SBX_NONE)
 		return (BATCH_REFUSED);
 	model_keep(b, sb);
-	sb->r.state = next;
+	/* What ends with it has ended before: that is no change of state. */
 	if (changes[c->verb].execs != EXEC_NONE &&
 	    exec_end_all(b, sb, changes[c->verb].execs,
 	    c->verb == VERB_STOPPED ? "the sandbox was stopped" :
 	    c->verb == VERB_DELETED ? "the sandbox was deleted" :
 	    c->cause) != BATCH_OK)
 		return (BATCH_FAIL);
+	sb->r.state = next;
 	if (c->cause[0] != '\0') {
 		detail_str(&d, "cause", c->cause);
 		if (c->code != CODE_OK)
