@@ -1,5 +1,5 @@
 /*
- * Histories: what the proof finds, dumps of a database that changes, many
+ * Histories: what the proof finds, dumps, also of a database that changes, many
  * events, and a store that makes and collects without an end.
  *
  * regress-srcs: history.c ring.c
@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <atf-c.h>
 #include <stdio.h>
@@ -405,6 +406,69 @@ ATF_TC_BODY(changes, tc)
 	fclose(f);
 }
 
+static int
+restored(const char *data, size_t len, char *why, size_t nwhy)
+{
+	struct logdump_result	 res;
+	FILE			*f;
+	int			 ret;
+
+	home_make();
+	ATF_REQUIRE((f = fmemopen((void *)(uintptr_t)data, len, "r")) !=
+	    NULL);
+	ATF_REQUIRE_EQ(eventdb_open(&st.db, home), 0);
+	ATF_REQUIRE_EQ(eventlog_open(&st.log, &st.db), 0);
+	ret = logdump_restore(f, &st.log, &res, why, nwhy);
+	eventdb_close(&st.db);
+	fclose(f);
+	return (ret);
+}
+
+/* One bit of it, anywhere; or it is cut there. */
+ATF_TC(altered);
+ATF_TC_HEAD(altered, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "no bit of a dump can be another");
+	atf_tc_set_md_var(tc, "timeout", "1800");
+}
+ATF_TC_BODY(altered, tc)
+{
+	struct logdump	 d;
+	char		 why[320];
+	size_t		 at, len;
+	int		 i, bit, times = figure(30, 3000);
+
+	home_make();
+	history_open(home);
+	history_box(1, 0);
+	history_box(2, 1);
+	history_write();
+	logdump_start(&d, &st.log, "0123456789abcdef0123456789abcdef", 1);
+	while (logdump_slice(&d, 1 << 20) == 1)
+		continue;
+	ATF_REQUIRE(d.done);
+	history_close();
+	ATF_REQUIRE_MSG(restored(d.buf, d.len, why, sizeof(why)) == 0, "%s",
+	    why);
+	for (i = 0; i < times; i++) {
+		at = (size_t)random() % d.len;
+		bit = 1 << random() % 7;
+		why[0] = '\0';
+		if (i % 3 == 0)
+			len = at == 0 ? 1 : at;
+		else {
+			len = d.len;
+			d.buf[at] ^= bit;
+		}
+		ATF_CHECK_MSG(restored(d.buf, len, why, sizeof(why)) == -1,
+		    "at %zu of %zu, bit %d", at, len, bit);
+		ATF_CHECK_MSG(why[0] != '\0', "no reason");
+		if (len == d.len)
+			d.buf[at] ^= bit;
+	}
+	logdump_end(&d);
+}
+
 static off_t
 size_of(const char *dir, const char *name)
 {
@@ -554,6 +618,107 @@ cycle(void)
 		ring_skip(&ring.runner, MSG_LOG_REMOVE);
 }
 
+/* The history is written by another process: a store is one's own. */
+static void
+history_of(int boxes, int live, int execs)
+{
+	pid_t	 pid;
+	int	 i, status;
+
+	fflush(stdout);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		history_open(ring.home);
+		for (i = 0; i < boxes; i++)
+			history_box(i % (boxes / live) == 0 ? 0 : execs,
+			    i % (boxes / live) == 0);
+		history_write();
+		history_close();
+		_exit(0);
+	}
+	ATF_REQUIRE(waitpid(pid, &status, 0) == pid);
+	ATF_REQUIRE(status == 0);
+}
+
+/* All pages; how many there are of that state, and the longest page. */
+static int
+pages(const char *state, u_int *longest)
+{
+	struct proto_list	 m;
+	struct got		 g;
+	uint32_t		 req;
+	u_int			 n;
+	int			 count = 0;
+
+	memset(&m, 0, sizeof(m));
+	m.all = 1;
+	strlcpy(m.state, state, sizeof(m.state));
+	do {
+		req = ring_ask(ROOT_SESSION, PROTO_LIST, &m);
+		for (n = 0;; n++) {
+			ring_frame_any(&ring.frontend, &g);
+			ATF_REQUIRE_EQ(g.f.req, req);
+			if (g.f.type != PROTO_SANDBOX)
+				break;
+			ring_done(&g);
+		}
+		ATF_REQUIRE_EQ(g.f.type, PROTO_END);
+		m.after = g.m.end.after;
+		ring_done(&g);
+		if (n > *longest)
+			*longest = n;
+		count += n;
+	} while (m.after != 0);
+	return (count);
+}
+
+ATF_TC(start);
+ATF_TC_HEAD(start, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "a start with a long history, and its "
+	    "list");
+	atf_tc_set_md_var(tc, "timeout", "1800");
+}
+ATF_TC_BODY(start, tc)
+{
+	struct proto_events	 m;
+	struct got		 g;
+	double			 t;
+	u_int			 longest = 0;
+	uint32_t		 req;
+	long			 kb;
+	int			 boxes = figure(500, 10000), live = boxes / 10;
+
+	ring_make();
+	ring.conf.max_sandboxes = boxes;
+	history_of(boxes, live, 37);
+	t = seconds();
+	ring_start();
+	printf("started in %.0f ms with %d sandboxes, %d of them live\n",
+	    (seconds() - t) * 1e3, boxes, live);
+	kb = resident(ring.pid);
+	t = seconds();
+	ATF_REQUIRE_EQ(pages("", &longest), boxes);
+	ATF_REQUIRE_EQ(pages("ready", &longest), live);
+	ATF_REQUIRE_EQ(pages("deleted", &longest), boxes - live);
+	ATF_REQUIRE(longest <= STORE_PAGE);
+	printf("listed in %.0f ms, %u to a page; %ld KiB, and %ld before\n",
+	    (seconds() - t) * 1e3, longest, resident(ring.pid), kb);
+	/* The rows of deleted ones come through the cache of pages. */
+	ATF_CHECK(resident(ring.pid) < kb + 16 * 1024);
+	memset(&m, 0, sizeof(m));
+	m.sandbox = (char *)(uintptr_t)"";
+	m.from = (uint64_t)boxes * 90 / 2;
+	m.credit = 1;
+	t = seconds();
+	req = ring_ask(ROOT_SESSION, PROTO_EVENTS, &m);
+	ring_answer(req, PROTO_EVENT, &g);
+	printf("an event of the middle in %.2f ms\n", (seconds() - t) * 1e3);
+	ATF_REQUIRE_EQ(g.m.event.host_seq, m.from);
+	ring_done(&g);
+	ring_stop();
+}
+
 static off_t
 total(void)
 {
@@ -616,9 +781,11 @@ ATF_TC_BODY(churn, tc)
 
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, altered);
 	ATF_TP_ADD_TC(tp, changes);
 	ATF_TP_ADD_TC(tp, churn);
 	ATF_TP_ADD_TC(tp, large);
 	ATF_TP_ADD_TC(tp, proof);
+	ATF_TP_ADD_TC(tp, start);
 	return (atf_no_error());
 }
