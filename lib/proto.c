@@ -37,6 +37,7 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, user, M_STR, 0, M_OPT),
 	MSG_F(proto_create, readonly, M_UINT, 1, M_OPT),
 	MSG_F(proto_create, wait, M_UINT, 1, M_OPT),
+	MSG_F(proto_create, resume, M_UINT, 1, M_OPT),
 };
 
 static const struct msg_field f_list[] = {
@@ -176,6 +177,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, execs, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, guest, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, missing, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, resume, M_UINT, 1, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {

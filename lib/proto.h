@@ -122,6 +122,7 @@ struct proto_create {
 	char		 user[SBX_USER_MAX + 1]; /* "", "root" or a number */
 	uint32_t	 readonly;	/* 1: root file system read-only */
 	uint32_t	 wait;		/* 1: answer when it is ready */
+	uint32_t	 resume;	/* 1: after the Engine's end, the host's */
 };
 
 struct proto_list {
@@ -271,6 +272,7 @@ struct proto_sandbox {
 	uint32_t	 execs;		/* running */
 	uint32_t	 guest;		/* guest's version */
 	uint64_t	 missing;	/* its container is, since then */
+	uint32_t	 resume;	/* as in CREATE */
 };
 
 struct proto_exec_info {

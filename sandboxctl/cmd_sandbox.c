@@ -27,6 +27,7 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->memory = ctl->memory;
 	req->mcpus = ctl->mcpus;
 	req->pids = ctl->pids;
+	req->resume = ctl->resume;
 	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);
 	req->wait = !ctl->detach;
 }

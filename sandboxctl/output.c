@@ -304,6 +304,8 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 	out_number(f, "user", s->user);
 	out_line(f, "directory", s->workdir == NULL ? "" : s->workdir);
 	out_line(f, "root", s->readonly ? "read-only" : "writable");
+	if (s->resume)
+		out_line(f, "resume", "on start");
 	for (i = 0; i < s->labels.n; i++) {
 		fprintf(f, "%-12s ", i == 0 ? "labels" : "");
 		out_text(f, s->labels.v[i].k);

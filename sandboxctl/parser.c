@@ -23,7 +23,8 @@ static const struct option_def	 opts_none[] = { { 0, NULL } };
 static const struct option_def	 opts_create[] = {
 	{ 'c', "cpus" }, { 'd', NULL }, { 'e', "name=value" }, { 'I', "image" },
 	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
-	{ 'p', "pids" }, { 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+	{ 'p', "pids" }, { 'R', NULL }, { 'u', "user" },
+	{ 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_run[] = {
 	{ 'c', "cpus" }, { 'e', "name=value" }, { 'I', "image" },
@@ -395,6 +396,9 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		    n > EVENTS_BEAT_MAX)
 			return (-1);
 		ctl->heartbeat = n;
+		return (0);
+	case 'R':
+		ctl->resume = 1;
 		return (0);
 	case 'I':
 		return (parse_string(arg, &ctl->image));

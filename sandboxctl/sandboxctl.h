@@ -73,6 +73,7 @@ struct ctl {
 	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
+	int			 resume;	/* -R */
 	int			 signo;		/* -s; 0: cancel */
 	const char		*state;		/* -S */
 	uint64_t		 timeout;	/* -t; ms */

@@ -76,6 +76,7 @@ struct conf_defaults {
 	uint32_t	 cpus;			/* thousandths */
 	uint32_t	 pids;
 	int		 readonly;
+	int		 resume;		/* on start */
 };
 
 struct conf_limits {

@@ -30,6 +30,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, mcpus, M_UINT, 0, 0),
 	MSG_F(msg_conf, pids, M_UINT, 0, 0),
 	MSG_F(msg_conf, readonly, M_UINT, 0, 0),
+	MSG_F(msg_conf, resume, M_UINT, 0, 0),
 	MSG_F(msg_conf, tmp_size, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_sandboxes, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_execs, M_UINT, 0, 0),

@@ -158,6 +158,7 @@ conf_to_msg(struct msg_conf *m)
 	m->mcpus = c->defaults.cpus;
 	m->pids = c->defaults.pids;
 	m->readonly = (uint32_t)c->defaults.readonly;
+	m->resume = (uint32_t)c->defaults.resume;
 	m->tmp_size = c->defaults.tmp;
 	m->max_sandboxes = c->limits.sandboxes;
 	m->max_execs = c->limits.execs;

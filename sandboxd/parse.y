@@ -28,7 +28,7 @@ int		 yyparse(void);
 %token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE CREATES DEFAULTS DELETE DENY
 %token	DISK ENGINE EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES
 %token	INCLUDE LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY
-%token	READONLY REATTACH REQUESTS RESTART RETAIN SANDBOX SANDBOXES SOCKET
+%token	READONLY REATTACH REQUESTS RESTART RESUME RETAIN SANDBOX SANDBOXES SOCKET
 %token	STALL STATE STOP STRAY SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID
 %token	UNENFORCED USER
 %token	BAD STRING
@@ -147,6 +147,10 @@ default		: IMAGE STRING {
 		| READONLY STRING {
 			set_flag(S_DEF_READONLY, &conf->defaults.readonly,
 			    "readonly", &$2);
+		}
+		| RESUME STRING {
+			set_flag(S_DEF_RESUME, &conf->defaults.resume,
+			    "resume-on-start", &$2);
 		}
 		| TMP STRING {
 			set_size(S_DEF_TMP, &conf->defaults.tmp, "tmp",
@@ -397,6 +401,7 @@ static const struct {
 	{ "reattach",	REATTACH },
 	{ "requests",	REQUESTS },
 	{ "restart",	RESTART },
+	{ "resume-on-start", RESUME },
 	{ "retain",	RETAIN },
 	{ "sandbox",	SANDBOX },
 	{ "sandboxes",	SANDBOXES },

@@ -79,8 +79,9 @@ print_defaults(FILE *fp, const struct conf_defaults *d)
 	print_size(fp, d->memory);
 	fprintf(fp, "\n\tcpus ");
 	print_cpus(fp, d->cpus);
-	fprintf(fp, "\n\tpids %u\n\tnetwork none\n\treadonly %s\n\ttmp ",
-	    d->pids, d->readonly ? "yes" : "no");
+	fprintf(fp, "\n\tpids %u\n\tnetwork none\n\treadonly %s\n"
+	    "\tresume-on-start %s\n\ttmp ", d->pids,
+	    d->readonly ? "yes" : "no", d->resume ? "yes" : "no");
 	print_size(fp, d->tmp);
 	fprintf(fp, "\n}\n");
 }

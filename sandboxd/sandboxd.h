@@ -192,6 +192,7 @@ struct msg_conf {
 	uint32_t	 mcpus;
 	uint32_t	 pids;
 	uint32_t	 readonly;
+	uint32_t	 resume;	/* when Engine or host are back */
 	uint64_t	 tmp_size;	/* bytes of /tmp */
 	/* limits { } */
 	uint32_t	 max_sandboxes;

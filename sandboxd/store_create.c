@@ -101,6 +101,8 @@ create_complete(struct create *q)
 		c->pids = create_most(q, LIMIT_PIDS_EACH, st.conf.pids);
 	if (st.conf.readonly)
 		c->readonly = 1;
+	if (st.conf.resume)
+		c->resume = 1;
 	if (c->workdir == NULL || c->workdir[0] == '\0') {
 		free(c->workdir);
 		if ((c->workdir = strdup("/workspace")) == NULL)

@@ -184,6 +184,45 @@ reconcile_missing(struct sandbox *sb)
 	reconcile_dead(sb, &none);
 }
 
+/*
+ * It ran when what it runs on went, and is to run again.  Once: what ends
+ * this resume leaves it stopped, as after one that somebody asked for.
+ */
+static int
+body_resume(struct batch *b, void *arg)
+{
+	struct sandbox	*sb = arg;
+	struct kvv	 d = { 0 };
+
+	if (sb->r.state != SBX_STOPPED)
+		return (BATCH_REFUSED);
+	model_keep(b, sb);
+	sb->r.state = lifecycle_next(sb->r.state, VERB_RESUME);
+	sb->r.cause[0] = '\0';
+	sb->r.changed = store_now();
+	sb->r.op = store_op();
+	sb->r.dirty = 1;
+	detail_str(&d, "rule", "resume-on-start");
+	if (store_event(b, sb, EV_SBX_RESUME, ACTOR_DAEMON, 0, &d) !=
+	    BATCH_OK)
+		return (BATCH_FAIL);
+	return (model_put(b, sb));
+}
+
+static void
+done_resume(void *arg, int result)
+{
+	struct sandbox	*sb = arg;
+
+	if (result == BATCH_REFUSED)
+		return;
+	if (result == BATCH_OK)
+		op_start(sb, OP_RESUME);
+	else
+		log_warnx("sandbox %s (%llu): not resumed: the event log "
+		    "takes nothing", sb->r.id, (unsigned long long)sb->r.n);
+}
+
 /* It died, with what it ran on if that was away, or while we were. */
 static void
 reconcile_stopped(struct sandbox *sb)
@@ -197,6 +236,9 @@ reconcile_stopped(struct sandbox *sb)
 	else
 		reconcile_cause(cause, sizeof(cause), &sb->box, 0);
 	change_state(sb, VERB_DIED, CODE_ENGINE_ERROR, cause);
+	/* In the same batch: it is not forgotten in between. */
+	if (sb->conf != NULL && sb->conf->resume)
+		batch_gating(&st.batch, body_resume, done_resume, sb);
 }
 
 static void

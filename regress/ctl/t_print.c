@@ -105,7 +105,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"pids_seen\":0,\"workdir\":\"/workspace\",\"user\":2000000001,"
 	    "\"readonly\":0,\"created\":1767571200000000000,"
 	    "\"changed\":1767571261000000000,\"seq\":3,\"execs\":0,"
-	    "\"guest\":1,\"missing\":0}\n");
+	    "\"guest\":1,\"missing\":0,\"resume\":0}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

@@ -634,6 +634,67 @@ ATF_TC_BODY(engine_left, tc)
 	ring_stop();
 }
 
+/* (aL22) What ran returns, what was stopped stays so. */
+ATF_TC_WITHOUT_HEAD(resume_on_start);
+ATF_TC_BODY(resume_on_start, tc)
+{
+	struct got	 g;
+	char		 one[33], two[33], three[33];
+	uint64_t	 n1, n2, n3, op;
+	uint32_t	 req;
+
+	up();
+	n3 = ready("three", three);
+	ring_kill();
+	ring.conf.resume = 1;
+	ring_start();
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_has(n3, three, AT_RUNS);
+	inventory_end();
+	n1 = ready("one", one);
+	n2 = ready("two", two);
+	stop(n2, "two");
+	ring_engine(0);
+	inventory_begin();
+	inventory_has(n1, one, AT_ENDED);
+	inventory_has(n2, two, AT_ENDED);
+	inventory_has(n3, three, AT_ENDED);
+	inventory_end();
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
+	ATF_REQUIRE_EQ(g.m.work.n, n1);
+	op = g.f.op;
+	ring_done(&g);
+	cause_is("one", "resuming", "");
+	cause_is("two", "stopped", "");
+	/* It is the sandbox that says so: this one was made before. */
+	cause_is("three", "stopped", "engine_restart");
+	ring_make_ready(n1, op, MSG_BOX_START, NULL);
+	cause_is("one", "ready", "");
+	count_is("one", "sandbox.stopped", 1);
+	count_is("one", "sandbox.resume", 1);
+	/* By itself it is another matter. */
+	died("four", 137, 0, "killed: ");
+	/* And one that does not come up again is not tried again. */
+	ring_engine(0);
+	inventory_begin();
+	inventory_has(n1, one, AT_ENDED);
+	inventory_has(n2, two, AT_ENDED);
+	inventory_has(n3, three, AT_ENDED);
+	inventory_has(n3 + 3, ring.nonce, AT_ENDED);
+	inventory_end();
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	ring_skip(&ring.parent, MSG_WORK_MAKE);
+	req = ring_ref(USER_SESSION, PROTO_DELETE, "one", 0);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ring_removed(n1);
+	cause_is("one", "deleted", "");
+	ring_stop();
+}
+
 /* Who removes a container while we look is taken at the Engine's word. */
 ATF_TC_WITHOUT_HEAD(removed);
 ATF_TC_BODY(removed, tc)
@@ -742,6 +803,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, few);
 	ATF_TP_ADD_TC(tp, ended);
 	ATF_TP_ADD_TC(tp, engine_left);
+	ATF_TP_ADD_TC(tp, resume_on_start);
 	ATF_TP_ADD_TC(tp, removed);
 	ATF_TP_ADD_TC(tp, strays);
 	ATF_TP_ADD_TC(tp, strays_due);

@@ -92,7 +92,8 @@ away_at_start_cleanup()
 atf_test_case killed cleanup
 killed_head()
 {
-	atf_set descr '(c14) kill -9 of the Engine, without live-restore'
+	atf_set descr '(c14) kill -9 of the Engine, without live-restore;' \
+	    'what is to return does (aL22)'
 	atf_set timeout 600
 }
 killed_body()
@@ -101,6 +102,9 @@ killed_body()
 	engine start
 	world
 	box
+	atf_check -o ignore "$CTL" create -i back -R
+	atf_check -o ignore "$CTL" create -i still -R
+	atf_check -o ignore "$CTL" stop still
 	atf_check "$CTL" exec "$BOX" sh -c 'echo kept >file'
 	atf_check -o save:exec "$CTL" exec -d "$BOX" sleep 100000
 	engine kill
@@ -112,10 +116,15 @@ killed_body()
 	# The Engine that returns ends the container: stopped, not failed.
 	engine start
 	await '"$CTL" show "$BOX" | grep -q stopped' 120
+	# Of those that are to return the one that ran does.
+	await '"$CTL" events back | grep -q "sandbox.resume .*rule=resume-on"' 120
+	await '"$CTL" list | grep -q "^back .*ready"' 120
+	atf_check -o match:"^still .*stopped" "$CTL" list
+	atf_check -o inline:"hi\n" "$CTL" exec back echo hi
 	atf_check -o match:lost "$CTL" ps -a "$BOX"
 	await '"$CTL" resume "$BOX" >out 2>&1' 120
 	atf_check -o inline:"kept\n" "$CTL" exec "$BOX" cat file
-	atf_check -o ignore "$CTL" delete "$BOX"
+	atf_check -o ignore "$CTL" delete "$BOX" back still
 	nothing_left
 	daemon_stop
 }
