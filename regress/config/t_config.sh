@@ -237,10 +237,10 @@ manual_body()
 	sed -n '/^\.\(It \|\)\(Xo \|\)Ic /p;/ Ic /p' "$page" |
 	    tr -c 'a-z\n' ' ' | tr ' ' '\n' | sort -u >said
 	atf_check comm -23 words said
-	s=$(sed -n 's/.*getopt(argc, argv, "\([a-z:]*\)").*/\1/p' \
+	s=$(sed -n 's/.*getopt(argc, argv, "\([a-zA-Z:]*\)").*/\1/p' \
 	    "$SBX_TOP/sandboxd/sandboxd.c" | tr -d : | sed 's/./&\n/g')
 	atf_check_equal "$(echo "$s" | sort | tr -d '\n')" \
-	    "$(sed -n 's/^\.It Fl \([a-z]\).*/\1/p' \
+	    "$(sed -n 's/^\.It Fl \([a-zA-Z]\).*/\1/p' \
 	    "$SBX_TOP/man/sandboxd.8" | sort | tr -d '\n')"
 }
 
