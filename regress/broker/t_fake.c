@@ -349,6 +349,9 @@ static const struct odd {
 	{ "(b73) 301", FAKE_RAW, "HTTP/1.1 301 Moved\r\nLocation: "
 	  "http://localhost/other\r\nContent-Length: 0\r\n\r\n",
 	  CODE_ENGINE_ERROR },
+	/* Not as the same with 200 is. */
+	{ "(b73) 301 that answers", FAKE_RAW, "HTTP/1.1 301 Moved\r\n\r\n"
+	  "{\"Size\":1}", CODE_ENGINE_ERROR },
 	{ "(b73) 401", FAKE_RAW, "HTTP/1.1 401 Unauthorized\r\n"
 	  "WWW-Authenticate: Basic realm=x\r\nContent-Length: 0\r\n\r\n",
 	  CODE_ENGINE_ERROR },
