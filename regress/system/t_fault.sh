@@ -58,6 +58,9 @@ workload()
 	guest_stop
 	ask stop second >/dev/null
 	ask resume second >/dev/null
+	ask pause second >/dev/null
+	ask unpause second >/dev/null
+	ask restart second >/dev/null
 	ask stop second >/dev/null
 	if ask delete second >/dev/null; then
 		echo second >>deleted
