@@ -137,7 +137,7 @@ change_answer(struct work *w, struct sandbox_answer *a)
 	size_t		 i;
 
 	for (i = 0; i < w->refs.n; i++)
-		if (w->items[i].req == a->req && !w->items[i].done)
+		if (w->items[i].req == a->req)
 			break;
 	if (i == w->refs.n)
 		return;
@@ -158,11 +158,11 @@ change_answer(struct work *w, struct sandbox_answer *a)
 		it->look = 0;
 		/* FALLTHROUGH */
 	case PROTO_END:
-		if (it->look) {
+		if (it->look)
 			it->look = 0;
-			it->req = 0;
-		} else
+		else
 			it->done = 1;
+		it->req = 0;
 		w->busy--;
 		break;
 	}

@@ -253,7 +253,8 @@ for p in $(points); do
 	store.*) passes="$(figure 2 "1 2")" ;;
 	broker.import.*|broker.inventory.*|broker.remove.*|\
 	parent.remove.*|runner.not_started.*|runner.remove.*) passes=1 ;;
-	broker.create.*|broker.image.*|broker.inspect.*|broker.kill.*|\
+	broker.create.*|broker.freeze.*|broker.image.*|broker.inspect.*|\
+	broker.kill.*|\
 	runner.gone.*)
 		passes="$(figure 1 "1 2")" ;;
 	*) passes="$(figure 1 "1 2 3")" ;;

@@ -205,10 +205,47 @@ restarted_cleanup()
 	daemon_cleanup
 }
 
+# The client asks a daemon that has died meanwhile how far it has got.
+atf_test_case died cleanup
+died_head()
+{
+	atf_set descr 'stop and restart go on over the death of the daemon'
+	atf_set timeout 300
+}
+died_body()
+{
+	world "timeouts { stop 2s }"
+	atf_check -o ignore "$CTL" create -i d
+	for v in stop restart pause; do
+		# A command that takes no TERM holds it up.
+		[ "$(state d)" = ready ] || atf_check "$CTL" resume d
+		atf_check -o ignore "$CTL" exec -d d sh -c \
+		    "trap '' TERM; while :; do usleep 20000; done"
+		timeout 120 "$CTL" "$v" d >out 2>&1 </dev/null &
+		p=$!
+		await '[ "$(told d sandbox.$v)" = 1 ]'
+		daemon_kill
+		daemon_start
+		s=0
+		wait $p || s=$?
+		[ $s = 0 ] || atf_fail "$v: $(cat out)"
+	done
+	atf_check_equal paused "$(state d)"
+	atf_check_equal "1 1 1" "$(told d sandbox.stop) $(told d \
+	    sandbox.restart) $(told d sandbox.pause)"
+	atf_check "$CTL" delete d
+	daemon_stop
+}
+died_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case bulk
 	atf_add_test_case paused
 	atf_add_test_case outside
 	atf_add_test_case restarted
+	atf_add_test_case died
 }
