@@ -162,6 +162,8 @@ int	 sandbox_credit(struct sandbox *, uint32_t req, uint32_t n);
 int	 sandbox_image_import(struct sandbox *, const char *name, int fd,
 	    struct proto_image *);
 int	 sandbox_reload(struct sandbox *);
+/* The daemon executes its program anew; the connection ends. */
+int	 sandbox_upgrade(struct sandbox *);
 int	 sandbox_log_dump(struct sandbox *, sandbox_cb, void *);
 /* The head, kept elsewhere, that must be in the log, or NULL. */
 int	 sandbox_log_verify(struct sandbox *, const char *,

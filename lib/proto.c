@@ -119,6 +119,10 @@ static const struct msg_field f_credit[] = {
 	MSG_F(proto_credit, n, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_reload[] = {
+	MSG_F(proto_reload, execute, M_UINT, 1, M_OPT),
+};
+
 static const struct msg_field f_reconcile[] = {
 	MSG_F(proto_reconcile, force, M_UINT, 1, M_OPT),
 };
@@ -353,7 +357,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_credit),
 	[PROTO_IMAGE_IMPORT] = MSG_DEF(PROTO_IMAGE_IMPORT, "image_import", proto_image_import,
 	    f_image_import),
-	[PROTO_RELOAD] = MSG_DEF_EMPTY(PROTO_RELOAD, "reload"),
+	[PROTO_RELOAD] = MSG_DEF(PROTO_RELOAD, "reload", proto_reload,
+	    f_reload),
 	[PROTO_LOG_VERIFY] = MSG_DEF(PROTO_LOG_VERIFY, "log_verify",
 	    proto_log_verify, f_log_verify),
 	[PROTO_LOG_DUMP] = MSG_DEF(PROTO_LOG_DUMP, "log_dump", proto_log_dump,

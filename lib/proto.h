@@ -209,6 +209,10 @@ struct proto_events {
 	uint32_t	 snapshot;	/* 1: what it is now, then what comes */
 };
 
+struct proto_reload {
+	uint32_t	 execute;	/* 1: upgrade in place */
+};
+
 struct proto_reconcile {
 	uint32_t	 force;		/* 1: give up what is in doubt */
 };

@@ -370,7 +370,17 @@ sandbox_log_dump(struct sandbox *sb, sandbox_cb cb, void *arg)
 int
 sandbox_reload(struct sandbox *sb)
 {
-	return (sandbox_call(sb, PROTO_RELOAD, NULL, NULL, NULL));
+	struct proto_reload	 r = { 0 };
+
+	return (sandbox_call(sb, PROTO_RELOAD, &r, NULL, NULL));
+}
+
+int
+sandbox_upgrade(struct sandbox *sb)
+{
+	struct proto_reload	 r = { 1 };
+
+	return (sandbox_call(sb, PROTO_RELOAD, &r, NULL, NULL));
 }
 
 int

@@ -3,6 +3,9 @@
  * version.
  */
 
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +14,7 @@
 #include "version.h"
 
 #define PROCS_MAX	16
+#define UPGRADE_WAIT	90000		/* ms, as exec has */
 
 static uint64_t
 now_ns(clockid_t clock)
@@ -46,11 +50,39 @@ cmd_reconcile(struct ctl *ctl)
 	return (0);
 }
 
+/* The old one hangs up when it goes; its successor answers. */
+static int
+upgrade_wait(struct ctl *ctl)
+{
+	struct pollfd	 pfd = { .fd = sandbox_fd(ctl->conn),
+			     .events = POLLIN };
+
+	while (poll(&pfd, 1, UPGRADE_WAIT) == -1 && errno == EINTR)
+		continue;
+	return (sandbox_reopen(ctl->conn, UPGRADE_WAIT));
+}
+
 int
 cmd_reload(struct ctl *ctl)
 {
-	if (sandbox_reload(ctl->conn) == -1)
+	char	 before[64];
+
+	if (!ctl->execute)
+		return (sandbox_reload(ctl->conn) == -1 ? ctl_error(ctl) : 0);
+	strlcpy(before, sandbox_hello(ctl->conn)->daemon, sizeof(before));
+	/* It answers when it has tried its new program, and then goes. */
+	if (sandbox_upgrade(ctl->conn) == -1 ||
+	    upgrade_wait(ctl) == -1)
 		return (ctl_error(ctl));
+	if (ctl->json)
+		json_version(stdout, sandbox_hello(ctl->conn));
+	else {
+		printf("sandboxd ");
+		out_text(stdout, before);
+		printf(" to ");
+		out_text(stdout, sandbox_hello(ctl->conn)->daemon);
+		putchar('\n');
+	}
 	return (0);
 }
 

@@ -59,6 +59,9 @@ static const struct option_def	 opts_ps[] = {
 static const struct option_def	 opts_reconcile[] = {
 	{ 'f', NULL }, { 0, NULL }
 };
+static const struct option_def	 opts_reload[] = {
+	{ 'x', NULL }, { 0, NULL }
+};
 static const struct option_def	 opts_wait[] = {
 	{ 't', "seconds" }, { 0, NULL }
 };
@@ -82,7 +85,7 @@ const struct command commands[] = {
 	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
 	{ "reconcile", opts_reconcile, "", 0, 0, 0, cmd_reconcile },
-	{ "reload", opts_none, "", 0, 0, 0, cmd_reload },
+	{ "reload", opts_reload, "", 0, 0, 0, cmd_reload },
 	{ "restart", opts_none, "id ...", 1, -1, 0, cmd_restart },
 	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
@@ -434,6 +437,9 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		return (parse_string(arg, &ctl->user));
 	case 'w':
 		return (parse_string(arg, &ctl->dir));
+	case 'x':
+		ctl->execute = 1;
+		return (0);
 	default:
 		return (-1);
 	}

@@ -65,6 +65,7 @@ struct ctl {
 	int			 end;		/* -E */
 	int			 follow;	/* -f, also of reconcile */
 	uint32_t		 heartbeat;	/* -H; ms */
+	int			 execute;	/* -x of reload */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	struct kvv		 labels;	/* -l */

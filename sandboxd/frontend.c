@@ -122,7 +122,8 @@ frontend_dispatch_runner(int fd, short event, void *arg)
 	in_runner = 1;
 	alive = pipe_dispatch(&fe_runner, from_runner, COUNT(from_runner));
 	in_runner = 0;
-	if (!alive)
+	/* At the end it goes first, and the store has the last answers. */
+	if (!alive && !stopping)
 		leave();
 }
 

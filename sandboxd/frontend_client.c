@@ -24,6 +24,7 @@
 #include "proc.h"
 #include "rights.h"
 
+#define STOPS	"the daemon stops, or starts anew"
 #define HUPS_MAX		64	/* told in a turn */
 #define FD_MESSAGE_LEAST	512	/* a socket's memory for one message */
 
@@ -44,6 +45,8 @@ static struct client_tree	 clients = RB_INITIALIZER(&clients);
 static struct uid_tree		 uids = RB_INITIALIZER(&uids);
 static unsigned int		 nclients;
 static int			 stopping;
+
+static void	 client_dismiss(struct client *, enum code, const char *);
 static int			 hups = -1;	/* epoll: who has hung up */
 static struct event		 ev_hups;
 
@@ -359,7 +362,7 @@ client_on_write(int fd, short event, void *arg)
 			client_wait_taken(c);
 	}
 	if (stopping && client_idle(c))
-		client_close(c, "the daemon stops");
+		client_dismiss(c, CODE_UNAVAILABLE, STOPS);
 	else if (before > CLIENT_OUT_STOP)
 		client_resume(c);
 }
@@ -517,13 +520,19 @@ client_close(struct client *c, const char *why)
 
 /* Told so, as far as its socket takes it, and closed. */
 static void
-client_wrong(struct client *c, const char *why)
+client_dismiss(struct client *c, enum code code, const char *why)
 {
 	if (!c->broken) {
-		client_error(c, 0, CODE_PROTOCOL, "", why);
+		client_error(c, 0, code, "", why);
 		(void)imsgbuf_write(&c->ibuf);
 	}
 	client_close(c, why);
+}
+
+static void
+client_wrong(struct client *c, const char *why)
+{
+	client_dismiss(c, CODE_PROTOCOL, why);
 }
 
 /*
@@ -660,5 +669,5 @@ client_close_all(void)
 	struct client	*c;
 
 	while ((c = RB_MIN(client_tree, &clients)) != NULL)
-		client_close(c, "the daemon stops");
+		client_dismiss(c, CODE_UNAVAILABLE, STOPS);
 }

@@ -30,6 +30,7 @@ union request_any {
 	struct proto_events		 events;
 	struct proto_credit		 credit;
 	struct proto_reconcile		 reconcile;
+	struct proto_reload		 reload;
 	struct proto_image_import	 image_import;
 	struct proto_log_verify		 log_verify;
 	struct proto_log_dump		 log_dump;

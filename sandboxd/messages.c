@@ -115,6 +115,10 @@ static const struct msg_field f_listen[] = {
 	MSG_F(msg_listen, pid, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_reload[] = {
+	MSG_F(msg_reload, execute, M_UINT, 1, 0),
+};
+
 static const struct msg_field f_start[] = {
 	MSG_F(msg_start, n, M_UINT, 0, 0),
 	MSG_F(msg_start, k, M_UINT, 0, 0),
@@ -362,7 +366,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_work),
 	AT(MSG_WORK_REMOVE) = MSG_DEF(MSG_WORK_REMOVE, "WORK_REMOVE", msg_work,
 	    f_work),
-	AT(MSG_RELOAD) = MSG_DEF_EMPTY(MSG_RELOAD, "RELOAD"),
+	AT(MSG_RELOAD) = MSG_DEF(MSG_RELOAD, "RELOAD", msg_reload,
+	    f_reload),
 	AT(MSG_DOCTOR) = MSG_DEF_EMPTY(MSG_DOCTOR, "DOCTOR"),
 	AT(MSG_CLIENT) = MSG_DEF(MSG_CLIENT, "CLIENT", msg_client,
 	    f_client),

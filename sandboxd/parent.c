@@ -378,6 +378,14 @@ set_reaped(void)
 			return;
 	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
 		child_close(&env.child[r]);
+	if (env.state == SET_STOPPING && env.upgrading) {
+		upgrade_execute();
+		env.upgrading = 0;
+		sessions_end_all();
+		env.state = SET_DOWN;
+		timer_set(0);
+		return;
+	}
 	if (env.state == SET_STOPPING)
 		parent_exit(0);
 	if (!env.was_running) {
@@ -511,7 +519,8 @@ on_sigchld(int sig, short event, void *arg)
 				continue;
 			break;
 		}
-		if (workdir_reaped(pid, status))
+		if (workdir_reaped(pid, status) ||
+		    upgrade_reaped(pid, status))
 			continue;
 		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
 			c = &env.child[r];
@@ -541,13 +550,39 @@ on_sighup(int sig, short event, void *arg)
 		(void)parent_reload(text, sizeof(text));
 }
 
+/* The children get what they need to finish, and then go. */
 static void
-on_sigterm(int sig, short event, void *arg)
+set_stop(void)
 {
 	enum role	 r;
 
+	env.state = SET_STOPPING;
+	timer_set(STOP_SECS * 1000);
+	for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
+		parent_send(r, MSG_SHUTDOWN, 0, 0, 0, -1, NULL);
+	set_reaped();
+}
+
+void
+parent_upgrade(void)
+{
+	env.upgrading = 1;
+	sessions_pause();
+	workdir_kill();
+	set_stop();
+}
+
+static void
+on_sigterm(int sig, short event, void *arg)
+{
 	(void)event;
 	(void)arg;
+	if (env.upgrading) {
+		log_info("signal %d: stopping, and no upgrade", sig);
+		env.upgrading = 0;
+		sessions_close();
+		return;
+	}
 	if (env.state == SET_STOPPING) {
 		/* Whoever asks twice does not want to wait. */
 		log_info("signal %d: stopping at once", sig);
@@ -558,11 +593,7 @@ on_sigterm(int sig, short event, void *arg)
 	sessions_close();
 	workdir_kill();
 	if (env.state == SET_RUNNING) {
-		env.state = SET_STOPPING;
-		timer_set(STOP_SECS * 1000);
-		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++)
-			parent_send(r, MSG_SHUTDOWN, 0, 0, 0, -1, NULL);
-		set_reaped();
+		set_stop();
 		return;
 	}
 	/* Half a set has nothing to be polite about. */

@@ -74,6 +74,8 @@ struct parent {
 	int		 was_running;	/* some set was */
 	int		 debug;
 	int		 verbose;
+	int		 upgrading;	/* stopping, and then execute */
+	const char	*before;	/* version that has executed us */
 };
 
 extern struct parent	 env;
@@ -84,6 +86,7 @@ void	 parent_send(enum role, uint32_t type, uint64_t op, uint64_t session,
 	    uint32_t req, int fd, const void *msg);
 int	 parent_running(void);
 void	 parent_go(void);		/* all children are ready */
+void	 parent_upgrade(void);		/* stop the set, and execute */
 void	 parent_condemn(struct child *, const char *why);
 uint64_t parent_now(void);		/* ns since 1970 */
 uint64_t parent_ms(void);		/* of a clock that is never set */
@@ -106,6 +109,7 @@ uint64_t parent_memory(enum role);		/* that a child may have */
 uint64_t parent_files(const struct conf_limits *);	/* the same */
 void	 parent_room(struct conf_limits *);
 int	 parent_reload(char *text, size_t);
+int	 parent_conf_check(char *text, size_t);	/* would it be reloaded? */
 
 /* parent_doctor.c: what the host looks like now */
 void	 parent_doctor(struct msg_host *);
@@ -122,9 +126,19 @@ int	 parent_engine_group(const struct config *, gid_t *);
 pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
 	    int *fd);
 
+void	 spawn_signals(void);	/* a new process has none of ours */
+
+/* parent_upgrade.c */
+void	 upgrade_init(int, char *[]);
+const char *upgrade_left(int *lock, int *listener);
+void	 upgrade_start(uint64_t session, uint32_t req);
+int	 upgrade_reaped(pid_t, int status);
+void	 upgrade_execute(void);		/* returns if it cannot be done */
+
 /* statedir.c: errors are told; -1. */
 int	 statedir_open(struct statedir *, const struct config *,
 	    const struct child *);
+void	 statedir_left(int lock);	/* to us, by who executed us */
 /* The first of it: the directory and its lock. */
 int	 statedir_lock(struct statedir *, const struct config *);
 /* A directory in it, opened; and the number of the instance. */
@@ -137,7 +151,9 @@ int	 statedir_mount(const struct statedir *);
 void	 statedir_unmount(const struct statedir *);
 
 /* sessions.c */
-int	 sessions_open(const struct config *);
+int	 sessions_open(const struct config *, int left);
+int	 sessions_listener(void);
+void	 sessions_pause(void);		/* who connects waits */
 void	 sessions_start(void);		/* after event_init() */
 void	 sessions_close(void);		/* no more clients: we stop */
 void	 sessions_end_all(void);	/* the frontend has gone */

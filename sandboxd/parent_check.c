@@ -159,13 +159,31 @@ is_filtered(const struct child *c, const char *value)
 	    env.child[ROLE_PARENT].layers.mask & LAYER_SECCOMP ? 2 : 0));
 }
 
-/* Its own and the one that it has from us. */
+static unsigned long	 filters;	/* that we have ourselves */
+
+/* Each upgrade in place has put one more on those that it inherited. */
+static void
+filters_read(void)
+{
+	static const char	 name[] = "Seccomp_filters:";
+	char			 line[256];
+	FILE			*fp;
+
+	filters = 0;
+	if ((fp = fopen("/proc/self/status", "re")) == NULL)
+		return;
+	while (fgets(line, sizeof(line), fp) != NULL)
+		if (strncmp(line, name, sizeof(name) - 1) == 0)
+			filters = strtoul(line + sizeof(name) - 1, NULL, 10);
+	fclose(fp);
+}
+
+/* Its own and those that it has from us. */
 static int
 is_filters(const struct child *c, const char *value)
 {
-	return (strtoul(value, NULL, 10) ==
-	    (c->layers.mask & LAYER_SECCOMP ? 1UL : 0UL) +
-	    (env.child[ROLE_PARENT].layers.mask & LAYER_SECCOMP ? 1UL : 0UL));
+	return (strtoul(value, NULL, 10) == filters +
+	    (c->layers.mask & LAYER_SECCOMP ? 1UL : 0UL));
 }
 
 static const struct {
@@ -525,6 +543,7 @@ parent_check_self(void)
 	struct child	*c = &env.child[ROLE_PARENT];
 
 	c->layers = *sandbox_layers();
+	filters_read();
 	return (check_layers(c));
 }
 

@@ -276,13 +276,12 @@ errors_log(const struct conf_errors *e)
 	}
 }
 
-/* 0, or -1 and the reason in text. */
-int
-parent_reload(char *text, size_t len)
+/* The one of the file, if it may take the place of ours; or the reason. */
+static struct config *
+conf_read(char *text, size_t len)
 {
 	static struct conf_errors	 errs;
 	struct config			*conf;
-	enum role			 r;
 
 	memset(&errs, 0, sizeof(errs));
 	conf = conf_parse(env.conf->file, &errs);
@@ -292,8 +291,31 @@ parent_reload(char *text, size_t len)
 		errors_to_text(&errs, text, len);
 		log_warnx("the configuration is kept as it was");
 		conf_free(conf);
-		return (-1);
+		return (NULL);
 	}
+	return (conf);
+}
+
+int
+parent_conf_check(char *text, size_t len)
+{
+	struct config	*conf;
+
+	if ((conf = conf_read(text, len)) == NULL)
+		return (-1);
+	conf_free(conf);
+	return (0);
+}
+
+/* 0, or -1 and the reason in text. */
+int
+parent_reload(char *text, size_t len)
+{
+	struct config	*conf;
+	enum role	 r;
+
+	if ((conf = conf_read(text, len)) == NULL)
+		return (-1);
 	conf_free(env.conf);
 	env.conf = conf;
 	env.generation++;

@@ -63,7 +63,7 @@ recv_log(const struct child *c, const struct msg_log *m)
 }
 
 static void
-recv_reload(const struct frame *f)
+recv_reload(const struct frame *f, const struct msg_reload *r)
 {
 	struct msg_result	 m;
 
@@ -72,6 +72,9 @@ recv_reload(const struct frame *f)
 	if (!sessions_may(f->session, RIGHT_ADMIN)) {
 		m.code = CODE_PERMISSION_DENIED;
 		strlcpy(m.text, "admin: not permitted", sizeof(m.text));
+	} else if (r->execute) {
+		upgrade_start(f->session, f->req);
+		return;
 	} else if (parent_reload(m.text, sizeof(m.text)) == -1)
 		m.code = CODE_INVALID_ARGUMENT;
 	parent_send(ROLE_STORE, MSG_RELOAD_DONE, f->op, f->session, f->req,
@@ -96,6 +99,7 @@ union parent_msg {
 	struct msg_log	 log;
 	struct msg_ready ready;
 	struct msg_work	 work;
+	struct msg_reload reload;
 };
 
 static int
@@ -121,7 +125,7 @@ dispatch_one(struct child *c, const struct frame *f,
 	case MSG_RELOAD:
 		if (!store)
 			return (-1);
-		recv_reload(f);
+		recv_reload(f, &m->reload);
 		return (0);
 	case MSG_DOCTOR:
 		if (!store)

@@ -21,8 +21,10 @@
 
 #include <event.h>
 
+#include "eventdb.h"
 #include "log.h"
 #include "parent.h"
+#include "version.h"
 
 				/* readers have two each, of 2048 */
 #define NOFILE_LEAST	256
@@ -55,7 +57,7 @@ __asan_default_options(void)
 static __attribute__((__noreturn__)) void
 usage(void)
 {
-	fprintf(stderr, "usage: sandboxd [-dnVv] [-f file] [-R dump] [-u user]\n");
+	fprintf(stderr, "usage: sandboxd [-dnVvx] [-f file] [-R dump] [-u user]\n");
 	exit(1);
 }
 
@@ -240,19 +242,33 @@ parent_exit(int status)
 	exit(status);
 }
 
+/* All but those, which an upgrade has left to us. */
+static void
+descriptors_close(int a, int b)
+{
+	int	 low = a < b ? a : b, high = a < b ? b : a, fd;
+
+	for (fd = STDERR_FILENO + 1; fd < high; fd++)
+		if (fd != low)
+			close(fd);
+	closefrom(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1);
+}
+
 int
 main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
 	const char			*file = NULL, *user = NULL;
 	const char			*dump = NULL;
-	int				 ch, check = 0, prove = 0;
+	int				 ch, check = 0, prove = 0, tell = 0;
+	int				 lock = -1, listener = -1;
 
+	upgrade_init(argc, argv);
 	setproctitle_init(argc, argv, environ);
 	stdio_open();
 	child_main(argc, argv);
 	log_init(1, LOG_DAEMON);
-	while ((ch = getopt(argc, argv, "df:nR:u:Vv")) != -1)
+	while ((ch = getopt(argc, argv, "df:nR:u:Vvx")) != -1)
 		switch (ch) {
 		case 'd':
 			env.debug = 1;
@@ -281,14 +297,20 @@ main(int argc, char *argv[])
 		case 'v':
 			env.verbose++;
 			break;
+		case 'x':
+			tell = 1;
+			break;
 		default:
 			usage();
 		}
-	if (optind != argc || (user != NULL && !check) ||
+	if (optind != argc || ((user != NULL || tell) && !check) ||
 	    check + prove + (dump != NULL) > 1)
 		usage();
 	if (file == NULL)
 		file = CONF_FILE;
+	if (tell && (printf("sandboxd %s database %d\n", SANDBOXD_VERSION,
+	    EVENTDB_VERSION) < 0 || fflush(stdout) == EOF))
+		err(1, "standard output");
 	env.conf = conf_parse(check ? file : absolute(file), &errs);
 	fputs(errs.text, stderr);
 	if (env.conf == NULL)
@@ -306,7 +328,9 @@ main(int argc, char *argv[])
 	}
 	if (geteuid() != 0)
 		errx(1, "need root privileges");
-	closefrom(STDERR_FILENO + 1);
+	env.before = upgrade_left(&lock, &listener);
+	descriptors_close(lock, listener);
+	statedir_left(lock);
 	if (prove || dump != NULL) {
 		umask(077);
 		users_open();
@@ -316,7 +340,8 @@ main(int argc, char *argv[])
 	}
 	log_setverbose(env.verbose);
 	umask(077);
-	if (!env.debug)
+	/* Once: after an upgrade nobody waits. */
+	if (!env.debug && env.before == NULL)
 		background();
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* To other daemons they are words; here they must not be the end. */
@@ -325,7 +350,7 @@ main(int argc, char *argv[])
 	users_open();
 	nofile_open();
 	if (statedir_open(&env.dir, env.conf, env.child) == -1 ||
-	    sessions_open(env.conf) == -1)
+	    sessions_open(env.conf, listener) == -1)
 		exit(1);
 	setproctitle("parent");
 	event_init();

@@ -282,6 +282,10 @@ struct msg_work_done {
 	char		 text[TEXT_MAX + 1];
 };
 
+struct msg_reload {
+	uint32_t	 execute;	/* 1: as the program that is there now */
+};
+
 struct msg_result {			/* RELOAD_DONE, RUNNER_ERROR, ... */
 	uint32_t	 code;
 	char		 text[TEXT_MAX + 1];

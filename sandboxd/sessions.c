@@ -127,8 +127,45 @@ socket_directory(const char *path)
 		(void)chmod(dir, 0755);
 }
 
+/* The socket that was left to us, if it is the one that is meant. */
+static int
+socket_take(const struct sockaddr_un *sun, int left)
+{
+	struct sockaddr_un	 is;
+	socklen_t		 len = sizeof(is);
+	int			 on = 0;
+	socklen_t		 nlen = sizeof(on);
+
+	memset(&is, 0, sizeof(is));
+	if (getsockname(left, (struct sockaddr *)&is, &len) == -1 ||
+	    is.sun_family != AF_UNIX ||
+	    strcmp(is.sun_path, sun->sun_path) != 0 ||
+	    getsockopt(left, SOL_SOCKET, SO_ACCEPTCONN, &on, &nlen) == -1 ||
+	    !on || lstat(sun->sun_path, &listener_st) == -1 ||
+	    !S_ISSOCK(listener_st.st_mode) ||
+	    fcntl(left, F_SETFD, FD_CLOEXEC) == -1)
+		return (-1);
+	listener = left;
+	return (0);
+}
+
 int
-sessions_open(const struct config *conf)
+sessions_listener(void)
+{
+	return (listener);
+}
+
+/* Who connects from now on waits, and nothing is told of who goes. */
+void
+sessions_pause(void)
+{
+	event_del(&ev_accept);
+	event_del(&ev_room);
+	evtimer_del(&ev_pause);
+}
+
+int
+sessions_open(const struct config *conf, int left)
 {
 	struct sockaddr_un	 sun;
 	mode_t			 old;
@@ -140,6 +177,11 @@ sessions_open(const struct config *conf)
 	    sizeof(sun.sun_path)) {
 		log_warnx("socket %s: too long", conf->socket);
 		return (-1);
+	}
+	if (left != -1) {
+		if (socket_take(&sun, left) == 0)
+			return (0);
+		close(left);
 	}
 	socket_directory(conf->socket);
 	if (socket_clear(&sun) == -1) {

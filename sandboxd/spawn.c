@@ -97,7 +97,7 @@ spawn_environment(char **envp, uint32_t set, const char *role)
 	envp[n] = NULL;
 }
 
-static void
+void
 spawn_signals(void)
 {
 	sigset_t	 none;

@@ -35,6 +35,8 @@
 #define STATE_CIFS	0xff534d42		/* not in linux/magic.h */
 #define STATE_SMB2	0xfe534d42
 
+static int	 left = -1;			/* the lock, if we have it */
+
 /*
  * Makes a directory in one that belongs to root, or takes the one that is
  * there, and opens it without the right to read it.
@@ -147,13 +149,29 @@ lock_taken(int fd, pid_t *pid)
 	return (-1);
 }
 
+void
+statedir_left(int lock)
+{
+	left = lock;
+}
+
 static int
 lock_open(struct statedir *d)
 {
-	char	 buf[32];
-	ssize_t	 n;
-	pid_t	 pid;
+	struct stat	 st, mine;
+	char		 buf[32];
+	ssize_t		 n;
+	pid_t		 pid;
 
+	/* We have it already, and our number is in it. */
+	if (left != -1 && fstatat(d->fd, "lock", &st,
+	    AT_SYMLINK_NOFOLLOW) == 0 && fstat(left, &mine) == 0 &&
+	    st.st_dev == mine.st_dev && st.st_ino == mine.st_ino &&
+	    fcntl(left, F_SETFD, FD_CLOEXEC) == 0 &&
+	    flock(left, LOCK_EX | LOCK_NB) == 0) {
+		d->lock = left;
+		return (0);
+	}
 	if ((d->lock = openat(d->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC |
 	    O_NOFOLLOW, 0600)) == -1) {
 		log_warn("%s/lock", d->path);
@@ -554,7 +572,8 @@ statedir_open(struct statedir *d, const struct config *conf,
 		log_warn("state %s", d->path);
 		return (-1);
 	}
-	if (statedir_whole(d) == -1 || instance_open(d) == -1 ||
+	/* After an upgrade we may not look, and need not. */
+	if ((left == -1 && statedir_whole(d) == -1) || instance_open(d) == -1 ||
 	    guest_open(d, conf) == -1)
 		return (-1);
 	return (statedir_mount(d));

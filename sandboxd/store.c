@@ -20,6 +20,7 @@
 #include "store.h"
 
 #define BOOT_KEY	"B"		/* in the state table */
+#define VERSION_KEY	"V"		/* the same: of who wrote it last */
 
 struct store	 st;
 
@@ -266,6 +267,44 @@ store_round(void)
 		store_batch(-1, 0, NULL);
 }
 
+/* With the version of the program, and of the one before if it is another. */
+static int
+body_started(struct batch *b, void *arg)
+{
+	struct kvv	 d = { 0 };
+
+	(void)arg;
+	detail_str(&d, "version", SANDBOXD_VERSION);
+	if (st.before[0] != '\0' &&
+	    strcmp(st.before, kvv_get(&d, "version")) != 0)
+		detail_str(&d, "before", st.before);
+	if (eventdb_put(b->db, EDB_STATE, VERSION_KEY, 1, SANDBOXD_VERSION,
+	    strlen(SANDBOXD_VERSION)) != 0) {
+		kvv_clear(&d);
+		return (BATCH_FAIL);
+	}
+	return (store_event(b, NULL, EV_DAEMON_STARTED, ACTOR_DAEMON, 0, &d));
+}
+
+/* The first programs did not write it. */
+static void
+store_before(void)
+{
+	const uint8_t	*val;
+	size_t		 len;
+
+	switch (eventdb_get(&st.db, EDB_STATE, VERSION_KEY, 1, &val, &len)) {
+	case EDB_OK:
+		if (len >= sizeof(st.before))
+			len = sizeof(st.before) - 1;
+		memcpy(st.before, val, len);
+		st.before[len] = '\0';
+		break;
+	case EDB_FAIL:
+		fatalx("event log: %s", st.db.why);
+	}
+}
+
 static int
 body_host(struct batch *b, void *arg)
 {
@@ -336,7 +375,6 @@ store_hostboot(void)
 static void
 store_open(void)
 {
-	static enum event_type	 type = EV_DAEMON_STARTED;
 	struct sandbox		*sb;
 
 	if (eventdb_open(&st.db, st.home) == -1)
@@ -356,7 +394,8 @@ store_open(void)
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
 		if (sb->r.op > st.op)
 			st.op = sb->r.op;
-	batch_following(&st.batch, body_host, NULL, &type);
+	store_before();
+	batch_following(&st.batch, body_started, NULL, NULL);
 	log_debug("event log: %llu events, %u sandboxes, %u execs",
 	    (unsigned long long)st.log.seq, st.model.count, st.model.nlive);
 }

@@ -155,6 +155,7 @@ TAILQ_HEAD(exec_queue, exec);
 
 struct store {
 	const char		*home;		/* of the database */
+	char			 before[64];	/* version of the last start */
 	struct eventdb		 db;
 	struct eventlog		 log;
 	struct batch		 batch;

@@ -222,13 +222,15 @@ frontend_recv_image_import(struct chan *ch, struct frame *f, void *msg)
 static int
 frontend_recv_reload(struct chan *ch, struct frame *f, void *msg)
 {
-	struct asker	 a;
+	struct proto_reload	*p = msg;
+	struct msg_reload	 m = { p->execute };
+	struct asker		 a;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == 0 &&
 	    rights_check(&a, RIGHT_ADMIN, NULL) == 0)
 		pipe_send(&st.parent, MSG_RELOAD, 0, a.session, a.req, -1,
-		    NULL);
+		    &m);
 	return (0);
 }
 

@@ -11,7 +11,7 @@
 #include "store.h"
 
 static const char *const event_details[EV_MAX] = {
-	[EV_DAEMON_STARTED] = "",
+	[EV_DAEMON_STARTED] = "version before",
 	[EV_DAEMON_STOPPED] = "",
 	[EV_RELOADED] = "rule",
 	[EV_IMAGE_IMPORTED] = "image id rule",
