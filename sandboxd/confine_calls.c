@@ -88,7 +88,9 @@ static const struct confine_call	 common[] = {
  */
 static const struct confine_call	 frontend_calls[] = {
 	/* How much of what was sent a client has not taken. */
-	IS(ioctl, 2, SIOCOUTQ), ANY(getsockopt), ANY(setsockopt)
+	IS(ioctl, 2, SIOCOUTQ), ANY(getsockopt), ANY(setsockopt),
+	/* What it hands on to clients is a pipe. */
+	IS(fcntl, 2, F_GETPIPE_SZ)
 };
 
 /* The store has files below its root directory, and nothing else. */
@@ -103,7 +105,9 @@ static const struct confine_call	 store_calls[] = {
 	ANY(rename), ANY(renameat), ANY(renameat2), ANY(unlink),
 	ANY(unlinkat), ANY(getdents64), ANY(getcwd),
 	/* Berkeley DB locks none of its files, but asks. */
-	IS(fcntl, 2, F_GETLK), IS(fcntl, 2, F_SETLK), IS(fcntl, 2, F_SETLKW)
+	IS(fcntl, 2, F_GETLK), IS(fcntl, 2, F_SETLK), IS(fcntl, 2, F_SETLKW),
+	/* What it hands on to the frontend is a pipe. */
+	IS(fcntl, 2, F_GETPIPE_SZ)
 };
 
 /* The broker speaks with the Engine: one kind of socket and no file. */

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +64,8 @@ pipe_hand_on(struct chan *ch, struct frame *f,
  * Is it to take what was answered first?  Who asks without an end and reads
  * no answer is asked no more himself, and fills no memory but his own.
  */
-static int
-pipe_pause(struct chan *ch)
+int
+pipe_full(struct chan *ch)
 {
 	if (ch->pause == 0 || ch->queued <= ch->pause)
 		return (0);
@@ -75,13 +76,23 @@ pipe_pause(struct chan *ch)
 	return (1);
 }
 
+/*
+ * Whoever has one handed on to a client is a sibling, and may be somebody
+ * else's by now: to look at it otherwise could ask a file system, and wait.
+ */
+int
+pipe_is(int fd)
+{
+	return (fcntl(fd, F_GETPIPE_SZ) != -1);
+}
+
 static int
 pipe_frames(struct chan *ch, const struct pipe_handler *table, size_t n)
 {
 	struct frame	 f;
 	int		 ret = 0;
 
-	while (!pipe_pause(ch) && (ret = chan_get(ch, &f)) == 1) {
+	while (!pipe_full(ch) && (ret = chan_get(ch, &f)) == 1) {
 		pipe_hand_on(ch, &f, table, n);
 		chan_frame_free(&f);
 	}

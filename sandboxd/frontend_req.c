@@ -388,6 +388,8 @@ request_recv_answer(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (!answered(f, &c, &r))
 		return (0);
+	if (f->fd != -1 && !pipe_is(f->fd))
+		return (-1);
 	switch (f->type) {
 	case PROTO_END:
 		r->end = *(struct proto_end *)msg;
@@ -441,7 +443,7 @@ request_recv_stream(struct chan *ch, struct frame *f, void *msg)
 	int				 fd;
 
 	(void)ch;
-	if (s->stream > 2 || f->fd == -1)
+	if (s->stream > 2 || f->fd == -1 || !pipe_is(f->fd))
 		return (-1);
 	if (!answered(f, &c, &r))
 		return (0);

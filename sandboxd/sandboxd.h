@@ -567,6 +567,10 @@ struct pipe_handler {
  * the sibling is gone.
  */
 int	pipe_dispatch(struct chan *, const struct pipe_handler *, size_t);
+/* More is queued than it may be: it is dispatched once all of that has left. */
+int	pipe_full(struct chan *);
+/* The descriptor is an end of a pipe, which no file system has a say in. */
+int	pipe_is(int);
 /* Reads what is there now, without waiting; as pipe_dispatch(). */
 int	pipe_drain(struct chan *, const struct pipe_handler *, size_t);
 

@@ -37,6 +37,7 @@
 #include "spec.h"
 
 #define STORE_AHEAD		(16 * 1024 * 1024) /* answers not yet taken */
+extern size_t	 store_ahead;		/* less only in a test */
 #define STORE_LONG_MAX		8192	/* of a session: far beyond a client's */
 #define STORE_STRANGERS		16384	/* requests of one that has hung up */
 #define STORE_STALE		64	/* and of these without a word */
@@ -405,6 +406,7 @@ int		 events_recv_credit(struct chan *, struct frame *, void *);
 void		 events_appended(struct batch *, const struct record *);
 void		 events_committed(struct batch *);
 void		 events_gone(struct session *);
+void		 events_drained(void);
 void		 events_collected(struct sandbox *);
 u_int		 events_subs(void);	/* how many there are */
 

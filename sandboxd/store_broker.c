@@ -102,7 +102,7 @@ broker_recv_import_stream(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)msg;
-	if (f->fd == -1)
+	if (f->fd == -1 || !pipe_is(f->fd))
 		return (-1);
 	if (session_find(f->session) == NULL)
 		return (0);

@@ -53,6 +53,7 @@ struct sub {
 	enum sbx_state		 reached;	/* one of them */
 	int			 full;		/* a slice is used up */
 	int			 blocked;	/* the next one lacks credit */
+	int			 held;		/* the frontend takes none */
 	uint64_t		 left;		/* of this slice */
 	struct event		 turn;		/* of the next slice */
 	struct event		 slow;		/* or too late */
@@ -73,7 +74,7 @@ RB_GENERATE(audience_tree, audience, entry, audience_cmp)
 static struct sub_list		 subs = TAILQ_HEAD_INITIALIZER(subs);
 static struct audience_tree	 audiences = RB_INITIALIZER(&audiences);
 static TAILQ_HEAD(, fresh)	 news = TAILQ_HEAD_INITIALIZER(news);
-static u_int			 nsubs;
+static u_int			 nsubs, nheld;
 static u_int			 nlabelled;	/* live, by a label */
 
 static void	sub_pump(struct sub *);
@@ -152,6 +153,7 @@ sub_free(struct sub *s)
 	timer_del(&s->slow);
 	timer_del(&s->heart);
 	filter_clear(&s->f);
+	nheld -= s->held;
 	sub_behind(s);
 	audience_put(au);
 	TAILQ_REMOVE(&subs, s, all);
@@ -439,8 +441,14 @@ sub_read(struct sub *s)
 static void
 sub_pump(struct sub *s)
 {
-	if (s->blocked || s->live != NULL)
+	if (s->blocked || s->held || s->live != NULL)
 		return;
+	/* Credit is a client's word, and what waits here is our memory. */
+	if (pipe_full(&st.frontend)) {
+		s->held = 1;
+		nheld++;
+		return;
+	}
 	if (s->sb != NULL && s->sb->collecting) {
 		answer_error(&s->a, CODE_NOT_FOUND, NULL,
 		    "%s: its history is being collected", s->sb->r.id);
@@ -463,6 +471,22 @@ sub_pump(struct sub *s)
 		answer_end(&s->a);
 		sub_free(s);
 	}
+}
+
+/* The frontend has taken all that there was. */
+void
+events_drained(void)
+{
+	struct sub	*s;
+
+	if (nheld == 0 || pipe_full(&st.frontend))
+		return;
+	TAILQ_FOREACH(s, &subs, all)
+		if (s->held) {
+			s->held = 0;
+			timer_set(&s->turn, sub_turn, s, 0);
+		}
+	nheld = 0;
 }
 
 static void
@@ -517,11 +541,14 @@ sub_tell(struct sub *s, struct telling *t)
 	if (!filter_type(&s->f, t->r) || (s->f.labels.n > 0 &&
 	    !filter_labels(&s->f.labels, telling_labels(t))))
 		return (1);
-	if (s->credit == 0) {
+	if (s->credit == 0 || pipe_full(&st.frontend)) {
 		/* All between its position and this one was not for it. */
 		s->next = sub_place(s, t->r);
 		sub_behind(s);
-		sub_block(s);
+		if (s->credit == 0)
+			sub_block(s);
+		else
+			sub_pump(s);
 		return (0);
 	}
 	if (t->buf.size == 0)

@@ -271,6 +271,7 @@ store_dispatch_frontend(int fd, short event, void *arg)
 {
 	(void)fd;
 	(void)event;
+	events_drained();
 	/* When it dies the parent ends all of us: nothing to do here. */
 	if (pipe_dispatch(arg, handlers,
 	    sizeof(handlers) / sizeof(handlers[0])) == 0)

@@ -17,6 +17,8 @@
 #include "spoil.h"
 #include "store.h"
 
+size_t	 store_ahead = STORE_AHEAD;
+
 static int
 session_cmp(struct session *a, struct session *b)
 {
@@ -48,7 +50,7 @@ parent_recv_pipe(struct chan *ch, struct frame *f, void *msg)
 	case ROLE_FRONTEND:
 		chan_init(&st.frontend, fd, "frontend",
 		    store_dispatch_frontend);
-		st.frontend.pause = STORE_AHEAD;
+		st.frontend.pause = store_ahead;
 		return (0);
 	case ROLE_BROKER:
 		chan_init(&st.broker, fd, "broker", store_dispatch_broker);

@@ -61,6 +61,7 @@ void	 play_orders(void);
 void	 play_history(void);
 void	 play_ends(void);
 void	 play_bad(void);
+void	 play_streams(void);
 
 /* evil_play.c */
 /*

@@ -404,7 +404,9 @@ const struct evil_script	 evil_scripts[] = {
 	{ "store", "bad", play_bad },
 	{ "broker", "history", play_history },
 	{ "broker", "bad", play_bad },
+	{ "broker", "streams", play_streams },
 	{ "runner", "ends", play_ends },
 	{ "runner", "bad", play_bad },
+	{ "runner", "streams", play_streams },
 	{ NULL, NULL, NULL }
 };

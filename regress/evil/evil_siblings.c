@@ -3,6 +3,7 @@
  * by each of them what is no message.
  */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,52 @@ play_ends(void)
 	all(frontend, MSG_STREAM_END, 1);
 	evil_set("text", "evil-end");
 	evil_plain(store, MSG_RUNNER_ERROR, OP_LAST, 0, 0);
+}
+
+/*
+ * What a pipe towards a client is not: each set another, as far as its filter
+ * lets it come by one.
+ */
+static int
+no_pipe(struct evil_peer *to)
+{
+	int	 fd = -1;
+
+	switch (evil_set_number_now() % 3) {
+	case 0:
+		fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		break;
+	case 1:
+		fd = fcntl(to->ch->fd, F_DUPFD_CLOEXEC, 0);
+		break;
+	}
+	return (fd == -1 ? evil_fd() : fd);
+}
+
+void
+play_streams(void)
+{
+	const char		*role = getenv("SANDBOXD_ROLE");
+	struct evil_peer	*to;
+	msgpack_sbuffer		 sb;
+	uint32_t		 type;
+
+	/* The broker's go by the store; it opens no file at all. */
+	if (role != NULL && strcmp(role, "broker") == 0) {
+		to = evil_peer("store");
+		type = MSG_IMPORT_STREAM;
+	} else {
+		to = evil_peer("frontend");
+		type = PROTO_STREAM;
+	}
+	msgpack_sbuffer_init(&sb);
+	evil_set_number("stream", 1);
+	if (!evil_message(&sb, msg_def(type), EVIL_TAKEN,
+	    msg_def(type)->nfields, 0))
+		fatalx("%s: no message", __func__);
+	evil_send(to, type, 1, 1, 1, strcmp(to->name, "store") == 0 &&
+	    evil_set_number_now() % 3 == 0 ? evil_fd() : no_pipe(to), &sb);
+	msgpack_sbuffer_destroy(&sb);
 }
 
 /* The nth of all that a decoder must refuse, or how many there are. */

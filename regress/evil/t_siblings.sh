@@ -163,6 +163,44 @@ bad()	# role [arg]
 	daemon_stop
 }
 
+# What is to be handed to a client is a pipe or the end of who has sent it.
+streams()	# role message receiver
+{
+	EVIL_SETS=3
+	evil_start "$1" streams
+	line="^$3: fatal: bad $2 from $1"
+	await '[ "$(grep -c "$line" "$LOG")" -ge 3 ]' 300
+	evil_over
+	daemon_stop
+}
+
+atf_test_case streams cleanup
+streams_head()
+{
+	atf_set descr 'a descriptor that a taken-over runner or broker has for' \
+	    'a client, and that is no pipe, reaches nobody'
+	atf_set timeout 1200
+}
+streams_body()
+{
+	evil_world
+	history_start
+	streams runner stream frontend
+	streams broker IMPORT_STREAM store
+	daemon_start
+	await daemon_engine_is_up
+	canaries_served streams
+	canaries_check streams
+	history_check streams
+	evil_judge
+	canaries_remove
+	daemon_stop
+}
+streams_cleanup()
+{
+	evil_cleanup
+}
+
 atf_test_case bad cleanup
 bad_head()
 {
@@ -195,6 +233,7 @@ bad_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case bad
+	atf_add_test_case streams
 	atf_add_test_case store
 	atf_add_test_case broker
 	atf_add_test_case runner

@@ -4,8 +4,9 @@
  * regress-srcs: harness.c
  */
 
-#include <sys/types.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include <atf-c.h>
 #include <errno.h>
@@ -66,6 +67,43 @@ stream_send(struct fe *fe, struct cl *c, uint32_t req, uint32_t stream)
 	snprintf(s.exec, sizeof(s.exec), "box.%u", req);
 	fe_send(&fe->runner, PROTO_STREAM, c->session, req, p[0], &s);
 	return (p[1]);
+}
+
+ROOT_TEST(no_pipe, "what a sibling has handed on and is no pipe is refused")
+{
+	struct proto_stream	 s;
+	struct fe		 fe;
+	struct cl		 c;
+	int			 fd[6], i, to, sv[2];
+
+	(void)tc;
+	memset(&s, 0, sizeof(s));
+	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sv) == 0);
+	ATF_REQUIRE((fd[0] = open("/dev/null", O_RDWR)) != -1);
+	ATF_REQUIRE((fd[1] = open("/", O_RDONLY)) != -1);
+	ATF_REQUIRE((fd[2] = open("/proc/self/exe", O_RDONLY)) != -1);
+	ATF_REQUIRE((fd[3] = epoll_create1(0)) != -1);
+	fd[4] = sv[0];
+	for (i = 0; i < 12; i++) {
+		fe_start(&fe);
+		cl_greet(&fe, &c, 0);
+		cl_send(&c, PROTO_PING, 2, NULL);
+		fe_expect(&fe.store, PROTO_PING, NULL, NULL);
+		/* Last, the sibling's own end of their pipe. */
+		to = i % 6 == 5 ? (i < 6 ? fe.runner.fd : fe.store.fd) :
+		    fd[i % 6];
+		if ((to = dup(to)) == -1)
+			atf_tc_fail("dup");
+		fe_send(i < 6 ? &fe.runner : &fe.store, PROTO_STREAM,
+		    c.session, 2, to, &s);
+		fe_log(&fe, i < 6 ? "bad stream from runner" :
+		    "bad stream from store");
+		ATF_CHECK(fe_wait(&fe) != 0);
+		cl_gone(&c);
+	}
+	for (i = 0; i < 5; i++)
+		close(fd[i]);
+	close(sv[1]);
 }
 
 /* No client is left, and with it no request. */
@@ -544,5 +582,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, small_sockets);
 	ATF_TP_ADD_TC(tp, stops_politely);
 	ATF_TP_ADD_TC(tp, ends_with_a_sibling);
+	ATF_TP_ADD_TC(tp, no_pipe);
 	return (atf_no_error());
 }

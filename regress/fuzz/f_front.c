@@ -64,6 +64,13 @@ log_warnx(const char *fmt, ...)
 	need(strstr(buf, "without a client") == NULL);
 }
 
+/* Answers come without any here. */
+int
+pipe_is(int fd)
+{
+	return (fd == -1);
+}
+
 /* To the store: a sound request of a session that is there. */
 void
 pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,

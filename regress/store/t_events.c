@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ring.h"
+#include "store.h"
 
 static void
 up(void)
@@ -154,6 +156,76 @@ ATF_TC_BODY(on_credit, tc)
 	ring_stop();
 }
 
+#define DEAF_SUBS	500
+#define DEAF_EVENTS	50
+
+static long
+resident(void)
+{
+	char	 path[64];
+	long	 pages = 0;
+	FILE	*fp;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)ring.pid);
+	ATF_REQUIRE((fp = fopen(path, "r")) != NULL);
+	ATF_REQUIRE(fscanf(fp, "%*d %ld", &pages) == 1);
+	fclose(fp);
+	return (pages * (sysconf(_SC_PAGESIZE) / 1024));
+}
+
+ATF_TC(deaf);
+ATF_TC_HEAD(deaf, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "all the credit there is, and a "
+	    "frontend that takes nothing: what waits is bounded, not lost");
+}
+ATF_TC_BODY(deaf, tc)
+{
+	static uint32_t	 first, seen[DEAF_SUBS];
+	struct got	 g;
+	uint64_t	 n, base = 0;
+	uint32_t	 i, req;
+	long		 before, after;
+
+	store_ahead = 65536;
+	ring_make();
+	ring.conf.max_execs = DEAF_EVENTS;
+	ring_start();
+	ring_engine(1);
+	n = ring_ready(USER_SESSION, "web");
+	for (i = 0; i < DEAF_EVENTS; i++)
+		begin(USER_SESSION, "web");
+	for (i = 0; i < DEAF_SUBS; i++) {
+		req = subscribe(USER_SESSION, "web", 3 + DEAF_EVENTS,
+		    UINT64_MAX);
+		first = i == 0 ? req : first;
+	}
+	ring_quiet(&ring.frontend);
+	before = resident();
+	for (i = 1; i <= DEAF_EVENTS; i++)
+		end(n, i);
+	after = resident();
+	printf("%ld KiB, then %ld\n", before, after);
+#ifndef ASAN
+	/* All that is due takes some 10 MiB. */
+	ATF_CHECK_MSG(after - before < 4096, "%ld KiB more", after - before);
+#endif
+	for (i = 0; i < DEAF_SUBS * DEAF_EVENTS; i++) {
+		ring_get(&ring.frontend, PROTO_EVENT, &g);
+		req = g.f.req - first;
+		ATF_REQUIRE(req < DEAF_SUBS);
+		if (base == 0)
+			base = g.m.event.seq;
+		ATF_CHECK_EQ(base + seen[req]++, g.m.event.seq);
+		ring_done(&g);
+	}
+	ring_quiet(&ring.frontend);
+	/* And it is live again. */
+	req = subscribe(USER_SESSION, "web", 1, 1);
+	ring_answered(req, PROTO_EVENT);
+	ring_stop();
+}
+
 /*
  * Without credit for half a minute while something waits: told so, and from
  * where to go on.  Who lacks it while only others' events come may stay.
@@ -260,6 +332,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, whose);
 	ATF_TP_ADD_TC(tp, on_credit);
+	ATF_TP_ADD_TC(tp, deaf);
 	ATF_TP_ADD_TC(tp, too_slow);
 	ATF_TP_ADD_TC(tp, idle);
 	return (atf_no_error());
