@@ -64,7 +64,43 @@ memory_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case many cleanup
+many_head()
+{
+	atf_set descr '(c52) many are deleted at once: what shows them answers'
+	atf_set timeout 900
+}
+many_body()
+{
+	n=$(figure 8 200)
+	world "limits { sandboxes 300 creates 1000 per 1s }"
+	ids=
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		atf_check -o ignore "$CTL" create -d -i "b$i" -m 32m
+		ids="$ids b$i"
+	done
+	await '[ "$("$CTL" list | grep -c " ready")" -eq "$n" ]' 600
+	# shellcheck disable=SC2086
+	"$CTL" delete $ids >out 2>&1 </dev/null &
+	p=$!
+	while kill -0 $p 2>/dev/null; do
+		timeout 60 "$CTL" list >list || atf_fail "no list meanwhile"
+	done
+	wait $p || atf_fail "delete: $(cat out)"
+	"$CTL" list >list
+	[ "$(wc -l <list)" -le 1 ] || atf_fail "$(cat list)"
+	nothing_left
+	daemon_stop
+}
+many_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case memory
+	atf_add_test_case many
 }
