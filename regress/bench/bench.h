@@ -161,6 +161,7 @@ void	 client_open(void);
 void	 client_lost(const char *) __attribute__((__noreturn__));
 struct sandbox *client_new(void);
 void	 box_create(struct proto_sandbox *);
+void	 box_create_as(struct proto_sandbox *, const char *);
 void	 box_delete(struct proto_sandbox *);
 void	 boxes_create(struct proto_sandbox *, int);
 void	 boxes_delete(struct proto_sandbox *, int);

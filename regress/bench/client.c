@@ -55,12 +55,22 @@ box_check(const struct proto_sandbox *b, const char *state)
 void
 box_create(struct proto_sandbox *out)
 {
+	box_create_as(out, NULL);
+}
+
+/* With that as its label "bench". */
+void
+box_create_as(struct proto_sandbox *out, const char *label)
+{
 	struct proto_create	 req;
 	struct proto_sandbox	 made;
 
 	box_request(&req);
+	if (label != NULL && kvv_add(&req.labels, "bench", label) == -1)
+		client_lost("create");
 	if (sandbox_create(bench.conn, &req, NULL, &made) == -1)
 		client_lost("create");
+	kvv_clear(&req.labels);
 	box_check(&made, "ready");
 	/* Its container is told to who asks. */
 	if (sandbox_show(bench.conn, made.id, out) == -1)

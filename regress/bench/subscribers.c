@@ -12,9 +12,11 @@
 
 #include "bench.h"
 
+/* To the sandbox, or to all that have a label that only it has. */
 static void
-subscribe(struct sandbox *c, const struct proto_sandbox *b)
+subscribe(struct sandbox *c, const struct proto_sandbox *b, int by_label)
 {
+	struct proto_status_info st;
 	struct proto_sandbox	 seen;
 	struct proto_events	 req;
 	uint32_t		 n;
@@ -23,14 +25,23 @@ subscribe(struct sandbox *c, const struct proto_sandbox *b)
 	if (sandbox_show(c, b->id, &seen) == -1)
 		errx(1, "show: %s", sandbox_error(c)->text);
 	memset(&req, 0, sizeof(req));
-	req.sandbox = seen.id;
-	req.from = seen.seq + 1;
+	if (by_label) {
+		if (sandbox_status(c, NULL, NULL, &st) == -1 ||
+		    kvv_add(&req.labels, "bench", "idle") == -1)
+			errx(1, "status: %s", sandbox_error(c)->text);
+		req.from = st.events + 1;
+		msg_clear(&st, proto_def(PROTO_STATUS_INFO));
+	} else {
+		req.sandbox = seen.id;
+		req.from = seen.seq + 1;
+	}
 	req.follow = 1;
 	if (sandbox_send(c, PROTO_EVENTS, &req, &n) == -1)
 		errx(1, "events: %s", sandbox_error(c)->text);
 	/* Answered in order: it is there when this is. */
 	if (sandbox_ping(c) == -1)
 		errx(1, "ping: %s", sandbox_error(c)->text);
+	kvv_clear(&req.labels);
 	msg_clear(&seen, proto_def(PROTO_SANDBOX));
 }
 
@@ -101,19 +112,19 @@ bench_subscribers(void)
 
 	if ((many = calloc(bench.subs, sizeof(struct sandbox *))) == NULL)
 		err(1, NULL);
-	box_create(&idle);
+	box_create_as(&idle, "idle");
 	n = daemon_pids(pid, DAEMON_MAX);
 	pause_ms(200);
 	/* Two rounds of the parent's questions are in each of the two times. */
 	procs_idle(&none, pid, n, ms);
 	for (i = 0; i < bench.subs; i++) {
 		many[i] = client_new();
-		subscribe(many[i], &idle);
+		subscribe(many[i], &idle, i % 2);
 	}
 	pause_ms(200);
 	procs_idle(&u, pid, n, ms);
 	c = client_new();
-	subscribe(c, &busy);
+	subscribe(c, &busy, 0);
 	for (i = 0; i < bench.n; i++) {
 		timed(&sync2, host_sync);
 		watch_one(&one, c);
@@ -122,7 +133,7 @@ bench_subscribers(void)
 	bench.box = idle;
 	all = deliver_all(many, bench.subs);
 	bench.box = busy;
-	title("%d idle subscribers", bench.subs);
+	title("%d idle subscribers, half by label", bench.subs);
 	row(ROW_SUB_CPU_ALL, u.cpu, none.cpu);
 	row(ROW_SUB_CPU, u.cpu > none.cpu ? u.cpu - none.cpu : 0, 0);
 	row(ROW_DELIVERY, at(&one, 0.5), at(&sync2, 0.5));
