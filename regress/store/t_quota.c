@@ -168,7 +168,7 @@ ATF_TC(parallel);
 ATF_TC_HEAD(parallel, tc)
 {
 	atf_tc_set_md_var(tc, "descr",
-	    "(L3) of 200 creates at once as many as may be, also after a kill");
+	    "(aL3) of 200 creates at once as many as may be, also after a kill");
 }
 ATF_TC_BODY(parallel, tc)
 {
