@@ -58,7 +58,7 @@ enum proto_type {
 	PROTO_PAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_UNPAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_RESTART,		/* [ACCEPTED, with wait: SANDBOX] */
-	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
+	PROTO_UPDATE,		/* a number that is kept free */
 	PROTO_EXTEND,		/* [SANDBOX] */
 	PROTO_RECONCILE,	/* [] */
 	PROTO_LOG_DUMP,		/* [DUMP ...] */

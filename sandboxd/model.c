@@ -25,7 +25,7 @@
 /* Fields of the first version; what is behind them may be missing. */
 #define SBX_FIRST	22
 #define EXEC_FIRST	19
-#define TODO_FIRST	6
+#define TODO_FIRST	2
 #define FACTS_FIRST	14
 #define CREATE_FIRST	12
 #define START_FIRST	10
@@ -100,10 +100,6 @@ static const struct msg_def	 def_facts = MSG_DEF(0, "container's facts",
 static const struct msg_field f_todo[] = {
 	MSG_F(sbx_todo, op, M_UINT, 0, 0),
 	MSG_F(sbx_todo, doing, M_UINT, 0, 0),
-	MSG_F(sbx_todo, update, M_UINT, 0, 0),
-	MSG_F(sbx_todo, memory, M_UINT, 0, 0),
-	MSG_F(sbx_todo, mcpus, M_UINT, 0, 0),
-	MSG_F(sbx_todo, pids, M_UINT, 0, 0),
 };
 
 static const struct msg_def	 def_todo = MSG_DEF(0, "sandbox's operation",

@@ -63,17 +63,12 @@ struct sbx_row {
 };
 
 /*
- * What is asked of a sandbox beyond its state, in a row of its own: how the
- * operation that is under way began, and limits that the Engine has not
- * confirmed yet.
+ * How the operation that is under way began, where the state does not say it,
+ * in a row of its own.
  */
 struct sbx_todo {
 	uint64_t	 op;		/* the operation of doing */
 	uint32_t	 doing;		/* the event that began it */
-	uint64_t	 update;	/* the update's number, 0: none */
-	uint64_t	 memory;	/* what it asks for */
-	uint32_t	 mcpus;
-	uint32_t	 pids;
 };
 
 /* The row of an exec. */
