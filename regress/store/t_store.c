@@ -748,6 +748,7 @@ ATF_TC_WITHOUT_HEAD(collect);
 ATF_TC_BODY(collect, tc)
 {
 	struct proto_events	 m;
+	struct proto_credit	 c = { 1 };
 	struct got		 g;
 	uint64_t		 n, op;
 	uint32_t		 create, del, req;
@@ -778,6 +779,13 @@ ATF_TC_BODY(collect, tc)
 	ring_removed(n);
 	event_must(req, 5);
 	ring_answer(req, PROTO_EVENT, &g);
+	/* The start of the daemon may be old enough before it. */
+	if (strcmp(g.m.event.type, "log.anchor") == 0) {
+		ring_done(&g);
+		ring_send(&ring.frontend, PROTO_CREDIT, 0, ROOT_SESSION, req,
+		    &c);
+		ring_answer(req, PROTO_EVENT, &g);
+	}
 	ATF_REQUIRE_STREQ(g.m.event.type, "sandbox.collected");
 	ATF_REQUIRE_STREQ(kvv_get(&g.m.event.detail, "sandbox"), "web");
 	ring_done(&g);
