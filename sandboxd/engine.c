@@ -351,6 +351,17 @@ engine_import_answer(struct engine_call *call, struct engine_answer *ans)
 		ans->json = json_pack("{s:s}", "Id", call->id);
 }
 
+/*
+ * An Engine that does not want an archive answers and hangs up at once.  What
+ * it said is lost if that meets the next piece of the archive on its way.
+ */
+static int
+engine_hung_up(const struct engine_call *call, CURLcode code)
+{
+	return (call->kind == &engine_kinds[OP_IMAGE_IMPORT] &&
+	    code == CURLE_SEND_ERROR);
+}
+
 /* What became of a call whose transfer ended with that code. */
 static void
 engine_answer_make(struct engine_call *call, CURLcode code,
@@ -370,7 +381,8 @@ engine_answer_make(struct engine_call *call, CURLcode code,
 		ans->late = code == CURLE_OPERATION_TIMEDOUT;
 		ans->bad = !ans->late && (call->broken != NULL ||
 		    code == CURLE_WEIRD_SERVER_REPLY ||
-		    code == CURLE_UNSUPPORTED_PROTOCOL);
+		    code == CURLE_UNSUPPORTED_PROTOCOL ||
+		    engine_hung_up(call, code));
 		if (ans->result == ENGINE_AWAY && lcurl.easy_getinfo(call->easy,
 		    CURLINFO_OS_ERRNO, &err) == CURLE_OK && err != 0)
 			snprintf(ans->text, sizeof(ans->text), "%s: %s",
