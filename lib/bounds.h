@@ -30,6 +30,8 @@
 #define SBX_PIDS_MAX		4194304
 #define SBX_STATES_MAX		16	/* that one may wait for at once */
 #define SBX_HOSTNAME_MAX	63
+#define SBX_TIME_NONE		UINT64_MAX	/* of a time in ms */
+#define SBX_TIME_MAX		(3650ULL * 86400 * 1000)	/* ms */
 
 /* Execs: argv, env and dir together, as they are handed to execve(2). */
 #define EXEC_BYTES_MAX		(192 * 1024)

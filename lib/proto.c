@@ -38,6 +38,8 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, readonly, M_UINT, 1, M_OPT),
 	MSG_F(proto_create, wait, M_UINT, 1, M_OPT),
 	MSG_F(proto_create, resume, M_UINT, 1, M_OPT),
+	MSG_F(proto_create, lifetime, M_UINT, 0, M_OPT),
+	MSG_F(proto_create, idle, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_list[] = {
@@ -46,6 +48,12 @@ static const struct msg_field f_list[] = {
 	MSG_F(proto_list, labels, M_KVV, SBX_LABELS_MAX, M_OPT),
 	MSG_F(proto_list, after, M_UINT, 0, M_OPT),
 	MSG_F(proto_list, limit, M_UINT, 0, M_OPT),
+};
+
+static const struct msg_field f_extend[] = {
+	MSG_F(proto_extend, id, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_extend, time, M_UINT, 0, M_OPT),
+	MSG_F(proto_extend, idle, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_ref[] = {
@@ -182,6 +190,12 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, guest, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, missing, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, resume, M_UINT, 1, M_OPT),
+	MSG_F(proto_sandbox, lifetime, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, expires, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, idle, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, next, M_STR, 0, M_OPT),
+	MSG_F(proto_sandbox, next_by, M_STR, 0, M_OPT),
+	MSG_F(proto_sandbox, next_in, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {
@@ -365,6 +379,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_log_dump),
 	[PROTO_RULES] = MSG_DEF_EMPTY(PROTO_RULES, "rules"),
 	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
+	[PROTO_EXTEND] = MSG_DEF(PROTO_EXTEND, "extend", proto_extend,
+	    f_extend),
 	[PROTO_WAIT_STATE] = MSG_DEF(PROTO_WAIT_STATE, "wait_state",
 	    proto_wait_state, f_wait_state),
 	[PROTO_PAUSE] = MSG_DEF(PROTO_PAUSE, "pause", proto_ref,

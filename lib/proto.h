@@ -123,6 +123,8 @@ struct proto_create {
 	uint32_t	 readonly;	/* 1: root file system read-only */
 	uint32_t	 wait;		/* 1: answer when it is ready */
 	uint32_t	 resume;	/* 1: after the Engine's end, the host's */
+	uint64_t	 lifetime;	/* ms; SBX_TIME_NONE: for ever */
+	uint64_t	 idle;		/* ms; SBX_TIME_NONE: never stopped */
 };
 
 struct proto_list {
@@ -131,6 +133,13 @@ struct proto_list {
 	struct kvv	 labels;	/* all must match; "" value: key is set */
 	uint64_t	 after;		/* number: page begins behind it */
 	uint32_t	 limit;		/* 0: a page as the daemon likes it */
+};
+
+/* It lives so long from now, at least. */
+struct proto_extend {
+	char		*id;
+	uint64_t	 time;		/* ms; 0: as at first, SBX_TIME_NONE */
+	uint64_t	 idle;		/* ms; 0: as it is, SBX_TIME_NONE */
 };
 
 /* SHOW STOP RESUME DELETE PAUSE UNPAUSE RESTART */
@@ -277,6 +286,12 @@ struct proto_sandbox {
 	uint32_t	 guest;		/* guest's version */
 	uint64_t	 missing;	/* its container is, since then */
 	uint32_t	 resume;	/* as in CREATE */
+	uint64_t	 lifetime;	/* ms, 0: none */
+	uint64_t	 expires;	/* ns since 1970, 0: never */
+	uint64_t	 idle;		/* ms, 0: never stopped for it */
+	char		 next[16];	/* what a time will bring, "" nothing */
+	char		 next_by[16];	/* which time that is */
+	uint64_t	 next_in;	/* ms from now */
 };
 
 struct proto_exec_info {

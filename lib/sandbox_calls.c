@@ -204,6 +204,17 @@ sandbox_restart(struct sandbox *sb, const struct proto_ref *r,
 }
 
 int
+sandbox_extend(struct sandbox *sb, const struct proto_extend *x,
+    struct proto_sandbox *box)
+{
+	struct want	 w;
+
+	memset(&w, 0, sizeof(w));
+	want_one(&w, 0, PROTO_SANDBOX, box, sizeof(*box));
+	return (call_wanted(sb, PROTO_EXTEND, x, &w, 0));
+}
+
+int
 sandbox_delete(struct sandbox *sb, const struct proto_ref *r,
     struct proto_accepted *acc, struct proto_sandbox *box)
 {

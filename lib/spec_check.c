@@ -464,6 +464,15 @@ check_bytes(size_t bytes, const char *field, struct spec_error *e)
 	return (0);
 }
 
+/* Milliseconds, or none. */
+static int
+check_time(uint64_t ms, const char *field, struct spec_error *e)
+{
+	if (ms == SBX_TIME_NONE)
+		return (0);
+	return (check_range(ms, 1, SBX_TIME_MAX, field, e));
+}
+
 static int
 check_create(const void *msg, struct spec_error *e)
 {
@@ -502,7 +511,9 @@ check_create(const void *msg, struct spec_error *e)
 	    e) == -1 ||
 	    check_range(c->mcpus, SBX_MCPUS_MIN, SBX_MCPUS_MAX, "mcpus",
 	    e) == -1 ||
-	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids", e) == -1)
+	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids",
+	    e) == -1 || check_time(c->lifetime, "lifetime", e) == -1 ||
+	    check_time(c->idle, "idle", e) == -1)
 		return (-1);
 	return (check_user(c->user, e));
 }
@@ -556,6 +567,17 @@ static int
 check_ref(const void *msg, struct spec_error *e)
 {
 	return (check_box(((const struct proto_ref *)msg)->id, "id", e));
+}
+
+static int
+check_extend(const void *msg, struct spec_error *e)
+{
+	const struct proto_extend	*x = msg;
+
+	if (check_time(x->time, "time", e) == -1 ||
+	    check_time(x->idle, "idle", e) == -1)
+		return (-1);
+	return (check_box(x->id, "id", e));
 }
 
 static int
@@ -728,6 +750,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_CREDIT] = check_credit,
 		[PROTO_IMAGE_IMPORT] = check_image_import,
 		[PROTO_LOG_VERIFY] = check_log_verify,
+		[PROTO_EXTEND] = check_extend,
 	};
 
 	memset(e, 0, sizeof(*e));

@@ -1,5 +1,5 @@
 /*
- * cmd_sandbox.c: commands about sandboxes: create, list, show.
+ * cmd_sandbox.c: commands about sandboxes: create, extend, list, show.
  */
 
 #include <stdlib.h>
@@ -30,6 +30,8 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->resume = ctl->resume;
 	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);
 	req->wait = !ctl->detach;
+	req->lifetime = ctl->lifetime;
+	req->idle = ctl->idle;
 }
 
 /* The fixed fields; -1 and the error told if one does not fit. */
@@ -176,4 +178,25 @@ cmd_show(struct ctl *ctl)
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 	free(c);
 	return (ret);
+}
+
+int
+cmd_extend(struct ctl *ctl)
+{
+	struct proto_extend	 req;
+	struct proto_sandbox	 s;
+
+	memset(&req, 0, sizeof(req));
+	memset(&s, 0, sizeof(s));
+	req.id = ctl->argv[0];
+	req.time = ctl->lifetime;
+	req.idle = ctl->idle;
+	/* The same twice is the same once, a moment later. */
+	while (sandbox_extend(ctl->conn, &req, &s) == -1)
+		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
+			return (ctl_error(ctl));
+	if (ctl->json)
+		json_proto(stdout, PROTO_SANDBOX, &s);
+	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	return (0);
 }

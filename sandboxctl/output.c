@@ -285,6 +285,31 @@ out_limits(FILE *f, const struct proto_sandbox *s)
 	out_limit(f, "pids", a, s->pids_seen == 0 ? "" : b);
 }
 
+/* What comes by itself, and when. */
+static void
+out_times(FILE *f, const struct proto_sandbox *s)
+{
+	char	 buf[64];
+
+	if (s->lifetime != 0)
+		out_line(f, "lifetime", text_span(s->lifetime / 1000, buf,
+		    sizeof(buf)));
+	if (s->expires != 0)
+		out_line(f, "expires", text_time(s->expires, buf,
+		    sizeof(buf)));
+	if (s->idle != 0)
+		out_line(f, "idle", text_span(s->idle / 1000, buf,
+		    sizeof(buf)));
+	if (*s->next == '\0')
+		return;
+	fprintf(f, "%-12s ", "next");
+	out_text(f, s->next);
+	fprintf(f, " in %s, by ", text_span(s->next_in / 1000, buf,
+	    sizeof(buf)));
+	out_text(f, s->next_by);
+	fputc('\n', f);
+}
+
 void
 out_sandbox(FILE *f, const struct proto_sandbox *s)
 {
@@ -320,6 +345,7 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 	if (s->missing != 0)
 		out_line(f, "missing", text_time(s->missing, buf,
 		    sizeof(buf)));
+	out_times(f, s);
 	out_number(f, "events", s->seq);
 	out_number(f, "execs", s->execs);
 	out_number(f, "guest", s->guest);

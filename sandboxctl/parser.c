@@ -23,14 +23,15 @@ static const struct option_def	 opts_none[] = { { 0, NULL } };
 static const struct option_def	 opts_create[] = {
 	{ 'c', "cpus" }, { 'd', NULL }, { 'e', "name=value" }, { 'I', "image" },
 	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
-	{ 'p', "pids" }, { 'R', NULL }, { 'u', "user" },
+	{ 'p', "pids" }, { 'q', "time" }, { 'R', NULL }, { 'T', "time" },
+	{ 'u', "user" },
 	{ 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_run[] = {
 	{ 'c', "cpus" }, { 'e', "name=value" }, { 'I', "image" },
 	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
-	{ 'p', "pids" }, { 't', "seconds" }, { 'u', "user" },
-	{ 'w', "directory" }, { 0, NULL }
+	{ 'p', "pids" }, { 'T', "time" }, { 't', "seconds" },
+	{ 'u', "user" }, { 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_labels[] = {
 	{ 'l', "name=value" }, { 0, NULL }
@@ -43,6 +44,9 @@ static const struct option_def	 opts_events[] = {
 static const struct option_def	 opts_exec[] = {
 	{ 'd', NULL }, { 'e', "name=value" }, { 't', "seconds" },
 	{ 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+};
+static const struct option_def	 opts_extend[] = {
+	{ 'q', "time" }, { 't', "time" }, { 0, NULL }
 };
 static const struct option_def	 opts_kill[] = {
 	{ 's', "signal" }, { 0, NULL }
@@ -74,6 +78,7 @@ const struct command commands[] = {
 	    cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
+	{ "extend", opts_extend, "id", 1, 1, CMD_SPAN, cmd_extend },
 	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
 	{ "image import", opts_none, "name file", 2, 2, 0, cmd_image_import },
 	{ "kill", opts_kill, "exec", 1, 1, 0, cmd_kill },
@@ -249,6 +254,38 @@ parse_milli(const char *str, uint64_t *milli)
 	return (0);
 }
 
+/*
+ * Seconds, or with s, m, h, d or w, with at most three decimal places, in
+ * ms; none and 0 for no end.
+ */
+int
+parse_span(const char *str, uint64_t *ms)
+{
+	static const char	 units[] = "smhdw";
+	static const uint32_t	 secs[] = { 1, 60, 3600, 86400, 604800 };
+	const char		*unit;
+	char			 num[32];
+	size_t			 len = strlen(str);
+	uint64_t		 n;
+
+	if (strcmp(str, "none") == 0 || strcmp(str, "0") == 0) {
+		*ms = SBX_TIME_NONE;
+		return (0);
+	}
+	if (len == 0 || len >= sizeof(num))
+		return (-1);
+	strlcpy(num, str, sizeof(num));
+	if ((unit = strchr(units, num[len - 1])) != NULL)
+		num[len - 1] = '\0';
+	else
+		unit = units;
+	if (parse_milli(num, &n) == -1 ||
+	    n > SBX_TIME_MAX / secs[unit - units])
+		return (-1);
+	*ms = n * secs[unit - units];
+	return (0);
+}
+
 /* A number, or a name with or without SIG; 0 if it is none. */
 int
 parse_signal(const char *str)
@@ -330,7 +367,8 @@ parse_stream(const char *str, int *stream)
 _Static_assert(SBX_MCPUS_MIN == 10 && SBX_MCPUS_MAX == 1024000 &&
     SBX_MEMORY_MIN == 6 << 20 && SBX_MEMORY_MAX == 1ULL << 50 &&
     SBX_PIDS_MIN == 4 && SBX_PIDS_MAX == 4194304 &&
-    EXEC_TIMEOUT_MAX == 2592000000ULL, "limits of options");
+    EXEC_TIMEOUT_MAX == 2592000000ULL &&
+    SBX_TIME_MAX == 3650ULL * 86400000, "limits of options");
 
 /* What the value of an option must be; here only its form is checked. */
 static const char *
@@ -350,8 +388,10 @@ option_must(const struct ctl *ctl, int ch)
 		{ 'n', "the number of an event" },
 		{ 'o', "stdout or stderr" },
 		{ 'p', "a number from 4 to 4194304" },
+		{ 'q', "0.001 to 3650d, with s, m, h, d or w, or none" },
 		{ 'S', "a state of a sandbox" },
 		{ 's', "a number from 1 to 64, or the name of a signal" },
+		{ 'T', "0.001 to 3650d, with s, m, h, d or w, or none" },
 		{ 't', "0.001 to 2592000, with at most three decimals" },
 		{ 'u', "root or a number" },
 		{ 'w', "an absolute path" },
@@ -362,6 +402,8 @@ option_must(const struct ctl *ctl, int ch)
 		return ("name or name=value");
 	if (ch == 't' && ctl->cmd->flags & CMD_TYPE)
 		return ("a type of events, or audit");
+	if (ch == 't' && ctl->cmd->flags & CMD_SPAN)
+		ch = 'T';
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		if (t[i].letter == ch)
 			return (t[i].must);
@@ -424,11 +466,17 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 			return (-1);
 		ctl->pids = n;
 		return (0);
+	case 'q':
+		return (parse_span(arg, &ctl->idle));
 	case 'S':
 		return (parse_string(arg, &ctl->state));
 	case 's':
 		return ((ctl->signo = parse_signal(arg)) == 0 ? -1 : 0);
+	case 'T':
+		return (parse_span(arg, &ctl->lifetime));
 	case 't':
+		if (ctl->cmd->flags & CMD_SPAN)
+			return (parse_span(arg, &ctl->lifetime));
 		if (ctl->cmd->flags & CMD_TYPE)
 			return (*arg == '\0' ? -1 :
 			    strv_add(&ctl->types, arg));

@@ -39,6 +39,7 @@ struct option_def {
 #define CMD_LOCAL	0x2	/* connects by itself */
 #define CMD_KEYS	0x4	/* -l may name a key alone */
 #define CMD_TYPE	0x8	/* -t is a type, not a time */
+#define CMD_SPAN	0x10	/* -t may be none, and long */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -75,10 +76,12 @@ struct ctl {
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
 	int			 resume;	/* -R */
+	uint64_t		 idle;		/* -q; ms */
 	int			 signo;		/* -s; 0: cancel */
 	const char		*state;		/* -S */
 	uint64_t		 timeout;	/* -t; ms */
 	struct strv		 types;		/* -t of events */
+	uint64_t		 lifetime;	/* -T; ms */
 	const char		*user;		/* -u */
 	const char		*dir;		/* -w */
 
@@ -93,6 +96,7 @@ int		 parse(struct ctl *, int, char **, char *, size_t);
 int		 parse_size(const char *, uint64_t *);
 int		 parse_milli(const char *, uint64_t *);
 int		 parse_signal(const char *);
+int		 parse_span(const char *, uint64_t *);
 void		 parse_free(struct ctl *);
 void		 usage_command(FILE *, const struct command *);
 void		 usage(FILE *);
@@ -123,6 +127,7 @@ int		 cmd_doctor(struct ctl *);
 /* cmd_sandbox.c */
 int		 create_fill(struct ctl *, struct proto_create *);
 int		 cmd_create(struct ctl *);
+int		 cmd_extend(struct ctl *);
 int		 cmd_list(struct ctl *);
 int		 cmd_show(struct ctl *);
 

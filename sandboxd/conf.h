@@ -77,6 +77,8 @@ struct conf_defaults {
 	uint32_t	 pids;
 	int		 readonly;
 	int		 resume;		/* on start */
+	uint32_t	 lifetime;		/* seconds, 0: none */
+	uint32_t	 idle;
 };
 
 struct conf_limits {
@@ -90,6 +92,7 @@ struct conf_limits {
 	uint32_t	 execs;			/* running ones, of all */
 	uint32_t	 clients;		/* connections, of all */
 	uint32_t	 clients_user;		/* connections, of one uid */
+	uint32_t	 lifetime;		/* seconds, 0: no limit */
 	struct bound	 all[LIMIT_MAX];	/* of all together, if set */
 };
 
@@ -104,8 +107,11 @@ struct conf_timeouts {
 	uint32_t	 stray;			/* a container of no sandbox */
 };
 
+/* Seconds, 0: for ever. */
 struct conf_retain {
-	uint32_t	 history;
+	uint32_t	 history;		/* never 0 */
+	uint32_t	 stopped;
+	uint32_t	 failed;
 };
 
 struct config {

@@ -81,6 +81,17 @@ set_time(enum setting s, uint32_t *to, const char *what,
 		value_error(t, what, why);
 }
 
+/* A time that may be none, which is 0. */
+void
+set_span(enum setting s, uint32_t *to, const char *what,
+    const struct token *t)
+{
+	if (strcmp(t->string, "none") != 0)
+		set_time(s, to, what, t, 0, SBX_TIME_MAX / 1000);
+	else if (once(s, t->line))
+		*to = 0;
+}
+
 void
 set_cpus(enum setting s, uint32_t *to, const struct token *t)
 {
@@ -359,6 +370,9 @@ check_settings(void)
 	if (d->pids > l->pids)
 		check_error(seen[S_LIM_PIDS].line ? S_LIM_PIDS : S_DEF_PIDS,
 		    "pids: default above the limit");
+	if (l->lifetime != 0 && d->lifetime > l->lifetime)
+		check_error(seen[S_LIM_LIFETIME].line ? S_LIM_LIFETIME :
+		    S_DEF_LIFETIME, "lifetime: default above the limit");
 	if (d->tmp > d->memory)
 		check_error(seen[S_DEF_TMP].line ? S_DEF_TMP : S_DEF_MEMORY,
 		    "tmp: more than memory");

@@ -34,6 +34,7 @@ union request_any {
 	struct proto_image_import	 image_import;
 	struct proto_log_verify		 log_verify;
 	struct proto_log_dump		 log_dump;
+	struct proto_extend		 extend;
 };
 
 static const struct {
@@ -65,6 +66,7 @@ static const struct {
 	[PROTO_LOG_DUMP] = { 1, REQ_LONG },
 	[PROTO_RULES] = { 1, REQ_SHORT },
 	[PROTO_DOCTOR] = { 1, REQ_SHORT },
+	[PROTO_EXTEND] = { 1, REQ_SHORT },
 	[PROTO_RECONCILE] = { 1, REQ_LONG },
 	[PROTO_PAUSE] = { 1, REQ_LONG },
 	[PROTO_UNPAUSE] = { 1, REQ_LONG },

@@ -640,6 +640,7 @@ row_check(struct logverify *q, const uint8_t *key, size_t nkey, uint64_t last)
 	case 'C':
 	case 'F':
 	case 'T':
+	case 'D':
 		if (nkey != 9)
 			break;
 		return (row_box(q, key[0], record_get64(key + 1)));

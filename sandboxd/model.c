@@ -6,6 +6,7 @@
  *	S n	the sandbox			C n	its configuration
  *	Q n	its newest event and exec	F n	what its container showed
  *	T n	how its operation began
+ *	D n	its times			K	the log's clock
  *	E n k	an exec, live or ended		L n k	it has not ended
  *	P n k	its request, until the guest has it
  *	M	the newest number of a sandbox
@@ -29,6 +30,8 @@
 #define FACTS_FIRST	14
 #define CREATE_FIRST	12
 #define START_FIRST	10
+#define TIMES_FIRST	7
+#define CLOCK_FIRST	3
 
 static const struct msg_field f_sbx_row[] = {
 	MSG_F(sbx_row, n, M_UINT, 0, 0),
@@ -95,6 +98,26 @@ static const struct msg_field f_facts[] = {
 	MSG_F(msg_facts, pids, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_times[] = {
+	MSG_F(time_row, state, M_UINT, 0, 0),
+	MSG_F(time_row, changed, M_UINT, 0, 0),
+	MSG_F(time_row, since, M_UINT, 0, 0),
+	MSG_F(time_row, born, M_UINT, 0, 0),
+	MSG_F(time_row, lifetime, M_UINT, 0, 0),
+	MSG_F(time_row, until, M_UINT, 0, 0),
+	MSG_F(time_row, idle, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_clock[] = {
+	MSG_F(clock_row, boot, M_STR, 0, 0),
+	MSG_F(clock_row, mono, M_UINT, 0, 0),
+	MSG_F(clock_row, life, M_UINT, 0, 0),
+};
+
+static const struct msg_def	 def_times = MSG_DEF(0, "sandbox's times",
+    time_row, f_times);
+static const struct msg_def	 def_clock = MSG_DEF(0, "clock", clock_row,
+    f_clock);
 static const struct msg_def	 def_facts = MSG_DEF(0, "container's facts",
     msg_facts, f_facts);
 static const struct msg_field f_todo[] = {
@@ -184,6 +207,7 @@ sandbox_free(struct sandbox *sb)
 {
 	model_drop_conf(sb);
 	msg_rest_clear(&sb->rest);
+	msg_rest_clear(&sb->times_rest);
 	free(sb);
 }
 
@@ -404,8 +428,31 @@ model_put_conf(struct batch *b, struct sandbox *sb)
 }
 
 int
+model_put_times(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'D', sb->r.n, 0, &def_times, &sb->t,
+	    &sb->times_rest));
+}
+
+/* Since when it has rested is known from now on, whatever the clock says. */
+static int
+put_since(struct batch *b, struct sandbox *sb)
+{
+	batch_keep(b, &sb->t, sizeof(sb->t));
+	sb->t.state = sb->r.state;
+	sb->t.changed = sb->r.changed;
+	sb->t.since = times_now();
+	if (sb->r.state != SBX_STOPPED && sb->r.state != SBX_FAILED &&
+	    sb->r.state != SBX_DELETED)
+		return (BATCH_OK);
+	return (model_put_times(b, sb));
+}
+
+int
 model_put(struct batch *b, struct sandbox *sb)
 {
+	if (sb->t.state != sb->r.state && put_since(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
 	return (put_row(b, 'S', sb->r.n, 0, &def_sbx, &sb->r, &sb->rest));
 }
 
@@ -413,6 +460,12 @@ int
 model_put_todo(struct batch *b, struct sandbox *sb)
 {
 	return (put_row(b, 'T', sb->r.n, 0, &def_todo, &sb->todo, NULL));
+}
+
+int
+model_put_clock(struct batch *b, const struct clock_row *c)
+{
+	return (put_row(b, 'K', 0, 0, &def_clock, c, NULL));
 }
 
 int
@@ -546,7 +599,7 @@ model_del_execs(struct batch *b, struct model *m, struct sandbox *sb, int max)
 int
 model_del(struct batch *b, struct sandbox *sb)
 {
-	static const char	 letters[] = "SCQFT";
+	static const char	 letters[] = "SCQFTD";
 	uint8_t			 key[17];
 	size_t			 i, len;
 
@@ -557,7 +610,7 @@ model_del(struct batch *b, struct sandbox *sb)
 		case EDB_OK:
 			break;
 		case EDB_NOTFOUND:
-			if (letters[i] == 'F' || letters[i] == 'T')
+			if (strchr("FTD", letters[i]) != NULL)
 				break;
 			/* FALLTHROUGH */
 		default:
@@ -682,6 +735,12 @@ get_exec(struct model *m, uint64_t n, uint64_t k, struct exec_row *r,
 }
 
 int
+model_get_clock(struct model *m, struct clock_row *c)
+{
+	return (get_row(m, 'K', 0, 0, &def_clock, CLOCK_FIRST, c, NULL));
+}
+
+int
 model_get_exec(struct model *m, uint64_t n, uint64_t k, struct exec_row *r)
 {
 	return (get_exec(m, n, k, r, NULL));
@@ -792,6 +851,12 @@ load_rest(struct model *m, struct sandbox *sb)
 		goto bad;
 	sb->sseq = record_get64(val);
 	sb->last_k = record_get64(val + 8);
+	if (get_row(m, 'D', sb->r.n, 0, &def_times, TIMES_FIRST, &sb->t,
+	    &sb->times_rest) == -1)
+		return (-1);
+	/* Since then it was in another one, or a version without D had it. */
+	if (sb->t.state != sb->r.state || sb->t.changed != sb->r.changed)
+		sb->t.state = SBX_NONE;
 	if (sb->r.state == SBX_DELETED)
 		return (0);
 	switch (get_row(m, 'T', sb->r.n, 0, &def_todo, TODO_FIRST, &sb->todo,

@@ -71,6 +71,27 @@ struct sbx_todo {
 	uint32_t	 doing;		/* the event that began it */
 };
 
+/*
+ * The times of a sandbox, in a row of its own.  Those in ns are on the log's
+ * clock, of store_times.c.
+ */
+struct time_row {
+	uint32_t	 state;		/* a state in which it may rest, */
+	uint64_t	 changed;	/* as its row tells when it began, */
+	uint64_t	 since;		/* and when it did */
+	uint64_t	 born;		/* 0: a version without times made it */
+	uint64_t	 lifetime;	/* ms, as it was given; 0: none */
+	uint64_t	 until;		/* 0: for ever */
+	uint64_t	 idle;		/* ms, 0: never stopped for it */
+};
+
+/* The log's clock as it was when it was written down last. */
+struct clock_row {
+	char		 boot[BOOT_MAX + 1];	/* the host's start */
+	uint64_t	 mono;		/* the kernel's clock then */
+	uint64_t	 life;		/* and the log's */
+};
+
 /* The row of an exec. */
 struct exec_row {
 	uint64_t	 n;
@@ -154,6 +175,7 @@ struct op {
 	struct event		 deadline;
 	int			 up;		/* there is a guest to end */
 	int			 frozen;	/* and it may be paused */
+	uint64_t		 due;		/* when, on the log's clock */
 	int			 hello;		/* guest's hello is there */
 	int			 started;	/* the broker's outcome is */
 	struct msg_guest_hello	 guest;
@@ -188,7 +210,15 @@ struct sandbox {
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
 	int			 collecting;
-	uint64_t		 deleted;	/* by us, on retain's clock */
+	RB_ENTRY(sandbox)	 by_due;
+	struct time_row		 t;
+	struct msg_rest		 times_rest;	/* of its row */
+	uint64_t		 due;		/* what its times bring next */
+	int			 intime;	/* it is in the tree of these */
+	int			 timing;	/* it is being done */
+	uint64_t		 hold;		/* not again before that */
+	u_int			 tries;
+	uint64_t		 worked;	/* it had something to do then */
 };
 RB_HEAD(sbx_by_n, sandbox);
 RB_HEAD(sbx_by_id, sandbox);
@@ -226,6 +256,8 @@ int		 model_put_conf(struct batch *, struct sandbox *);
 int		 model_put_facts(struct batch *, struct sandbox *);
 int		 model_put(struct batch *, struct sandbox *);
 int		 model_put_todo(struct batch *, struct sandbox *);
+int		 model_put_times(struct batch *, struct sandbox *);
+int		 model_put_clock(struct batch *, const struct clock_row *);
 int		 model_put_counters(struct batch *, struct sandbox *);
 int		 model_put_last(struct batch *, struct model *);
 void		 model_keep(struct batch *, struct sandbox *);
@@ -257,6 +289,7 @@ int		 model_get_counters(struct model *, uint64_t, uint64_t *,
 int		 model_get_live(struct model *, uint64_t, uint64_t);
 int		 model_get_conf(struct model *, uint64_t,
 		    struct proto_create *);
+int		 model_get_clock(struct model *, struct clock_row *);
 int		 model_get_facts(struct model *, uint64_t,
 		    struct msg_facts *);
 int		 model_get_exec(struct model *, uint64_t, uint64_t,

@@ -160,11 +160,14 @@ conf_to_msg(struct msg_conf *m)
 	m->readonly = (uint32_t)c->defaults.readonly;
 	m->resume = (uint32_t)c->defaults.resume;
 	m->tmp_size = c->defaults.tmp;
+	m->lifetime = c->defaults.lifetime * MS;
+	m->idle = c->defaults.idle * MS;
 	m->max_sandboxes = c->limits.sandboxes;
 	m->max_execs = c->limits.execs;
 	m->max_memory = c->limits.memory;
 	m->max_mcpus = c->limits.cpus;
 	m->max_pids = c->limits.pids;
+	m->max_lifetime = c->limits.lifetime * MS;
 	m->log_exec = c->limits.log_exec;
 	m->log_sandbox = c->limits.log_sandbox;
 	m->log_total = c->limits.log_total;
@@ -184,6 +187,8 @@ conf_to_msg(struct msg_conf *m)
 	m->t_stall = c->timeouts.stall * MS;
 	m->t_stray = c->timeouts.stray * MS;
 	m->retain_history = c->retain.history * MS;
+	m->retain_stopped = c->retain.stopped * MS;
+	m->retain_failed = c->retain.failed * MS;
 	m->allow_root = (uint32_t)c->user_root;
 	m->unenforced = c->unenforced;
 }

@@ -44,10 +44,11 @@ enum lex {
 enum setting {
 	S_STATE, S_SOCKET, S_ENGINE, S_GUEST, S_UID, S_RESTART, S_SANDBOX,
 	S_DEF_IMAGE, S_DEF_MEMORY, S_DEF_CPUS, S_DEF_PIDS, S_DEF_NETWORK,
-	S_DEF_READONLY, S_DEF_RESUME, S_DEF_TMP,
+	S_DEF_READONLY, S_DEF_RESUME, S_DEF_TMP, S_DEF_LIFETIME, S_DEF_IDLE,
 	S_LIM_SANDBOXES, S_LIM_EXECS, S_LIM_LOG, S_LIM_CLIENTS, S_LIM_MEMORY,
 	S_LIM_CPUS, S_LIM_PIDS, S_LIM_CREATES, S_LIM_REQUESTS, S_LIM_SUBS,
-	S_RET_HISTORY,
+	S_LIM_LIFETIME,
+	S_RET_HISTORY, S_RET_STOPPED, S_RET_FAILED,
 	S_TMO_CREATE, S_TMO_STOP, S_TMO_DELETE, S_TMO_ENGINE, S_TMO_REATTACH,
 	S_TMO_STALL, S_TMO_STRAY,
 	S_MAX
@@ -83,6 +84,8 @@ void		 set_count(enum setting, uint32_t *, const char *,
 		    const struct token *, uint32_t, uint32_t);
 void		 set_time(enum setting, uint32_t *, const char *,
 		    const struct token *, uint32_t, uint32_t);
+void		 set_span(enum setting, uint32_t *, const char *,
+		    const struct token *);
 void		 set_cpus(enum setting, uint32_t *, const struct token *);
 void		 set_image(enum setting, char *, size_t, const struct token *);
 void		 set_path(enum setting, char *, size_t, const char *,

@@ -26,11 +26,11 @@ int		 yyparse(void);
 %}
 
 %token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE CREATES DEFAULTS DELETE DENY
-%token	DISK ENGINE EVENTS EXEC EXECS FILES GROUP GUEST HISTORY IMAGE IMAGES
-%token	INCLUDE LIMITS LOG MEMORY MOUNT NETWORK ON OWN PER PIDS POLICY
-%token	READONLY REATTACH REQUESTS RESTART RESUME RETAIN SANDBOX SANDBOXES SOCKET
-%token	STALL STATE STOP STRAY SUBSCRIPTIONS SWAP TIMEOUTS TMP TO TOTAL UID
-%token	UNENFORCED USER
+%token	DISK ENGINE EVENTS EXEC EXECS FAILED FILES GROUP GUEST HISTORY IDLE
+%token	IMAGE IMAGES INCLUDE LIFETIME LIMITS LOG MEMORY MOUNT NETWORK ON OWN
+%token	PER PIDS POLICY READONLY REATTACH REQUESTS RESTART RESUME RETAIN
+%token	SANDBOX SANDBOXES SOCKET STALL STATE STOP STOPPED STRAY SUBSCRIPTIONS
+%token	SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
 %token	BAD STRING
 
 %%
@@ -156,6 +156,14 @@ default		: IMAGE STRING {
 			set_size(S_DEF_TMP, &conf->defaults.tmp, "tmp",
 			    &$2, 4096, SBX_MEMORY_MAX);
 		}
+		| LIFETIME STRING {
+			set_span(S_DEF_LIFETIME, &conf->defaults.lifetime,
+			    "lifetime", &$2);
+		}
+		| IDLE STRING {
+			set_span(S_DEF_IDLE, &conf->defaults.idle, "idle",
+			    &$2);
+		}
 		;
 
 limits		: /* empty */
@@ -175,6 +183,10 @@ limit		: SANDBOXES STRING {
 		| CLIENTS STRING		{ set_clients(&$2, NULL); }
 		| CLIENTS STRING ',' STRING PER USER {
 			set_clients(&$2, &$4);
+		}
+		| LIFETIME STRING {
+			set_span(S_LIM_LIFETIME, &conf->limits.lifetime,
+			    "lifetime", &$2);
 		}
 		| LOG logs			{ set_log_end(); }
 		| MEMORY STRING {
@@ -320,6 +332,14 @@ retain		: HISTORY STRING {
 			set_time(S_RET_HISTORY, &conf->retain.history,
 			    "history", &$2, 1, UINT32_MAX);
 		}
+		| STOPPED STRING {
+			set_span(S_RET_STOPPED, &conf->retain.stopped,
+			    "stopped", &$2);
+		}
+		| FAILED STRING {
+			set_span(S_RET_FAILED, &conf->retain.failed,
+			    "failed", &$2);
+		}
 		;
 
 timeouts	: /* empty */
@@ -380,13 +400,16 @@ static const struct {
 	{ "events",	EVENTS },
 	{ "exec",	EXEC },
 	{ "execs",	EXECS },
+	{ "failed",	FAILED },
 	{ "files",	FILES },
 	{ "group",	GROUP },
 	{ "guest",	GUEST },
 	{ "history",	HISTORY },
+	{ "idle",	IDLE },
 	{ "image",	IMAGE },
 	{ "images",	IMAGES },
 	{ "include",	INCLUDE },
+	{ "lifetime",	LIFETIME },
 	{ "limits",	LIMITS },
 	{ "log",	LOG },
 	{ "memory",	MEMORY },
@@ -409,6 +432,7 @@ static const struct {
 	{ "stall",	STALL },
 	{ "state",	STATE },
 	{ "stop",	STOP },
+	{ "stopped",	STOPPED },
 	{ "stray",	STRAY },
 	{ "subscriptions", SUBSCRIPTIONS },
 	{ "swap",	SWAP },

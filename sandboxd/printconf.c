@@ -62,6 +62,16 @@ print_time(FILE *fp, uint32_t n)
 }
 
 static void
+print_span(FILE *fp, const char *name, uint32_t n)
+{
+	fprintf(fp, "\n\t%s ", name);
+	if (n == 0)
+		fprintf(fp, "none");
+	else
+		print_time(fp, n);
+}
+
+static void
 print_cpus(FILE *fp, uint32_t n)
 {
 	if (n % 1000 == 0)
@@ -83,6 +93,8 @@ print_defaults(FILE *fp, const struct conf_defaults *d)
 	    "\tresume-on-start %s\n\ttmp ", d->pids,
 	    d->readonly ? "yes" : "no", d->resume ? "yes" : "no");
 	print_size(fp, d->tmp);
+	print_span(fp, "lifetime", d->lifetime);
+	print_span(fp, "idle", d->idle);
 	fprintf(fp, "\n}\n");
 }
 
@@ -159,6 +171,7 @@ print_limits(FILE *fp, const struct conf_limits *l)
 	print_total(fp, &l->all[LIMIT_CPUS], LIMIT_CPUS);
 	fprintf(fp, "\n\tpids %u", l->pids);
 	print_total(fp, &l->all[LIMIT_PIDS], LIMIT_PIDS);
+	print_span(fp, "lifetime", l->lifetime);
 	fprintf(fp, "\n");
 	for (i = 0; i < nitems(rest); i++) {
 		if (l->all[rest[i]].most == 0)
@@ -183,8 +196,6 @@ print_times(FILE *fp, const struct config *conf)
 		{ "delete", t->delete }, { "engine", t->engine },
 		{ "reattach", t->reattach }, { "stall", t->stall },
 		{ "stray", t->stray },
-	}, retains[] = {
-		{ "history", r->history },
 	};
 	size_t	 i;
 
@@ -194,13 +205,11 @@ print_times(FILE *fp, const struct config *conf)
 		print_time(fp, times[i].secs);
 		fprintf(fp, "\n");
 	}
-	fprintf(fp, "}\n\nretain {\n");
-	for (i = 0; i < nitems(retains); i++) {
-		fprintf(fp, "\t%s ", retains[i].name);
-		print_time(fp, retains[i].secs);
-		fprintf(fp, "\n");
-	}
-	fprintf(fp, "}\n");
+	fprintf(fp, "}\n\nretain {");
+	print_span(fp, "history", r->history);
+	print_span(fp, "stopped", r->stopped);
+	print_span(fp, "failed", r->failed);
+	fprintf(fp, "\n}\n");
 }
 
 static void

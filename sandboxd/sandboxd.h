@@ -194,12 +194,15 @@ struct msg_conf {
 	uint32_t	 readonly;
 	uint32_t	 resume;	/* when Engine or host are back */
 	uint64_t	 tmp_size;	/* bytes of /tmp */
+	uint64_t	 lifetime;	/* 0: none, as the other three */
+	uint64_t	 idle;
 	/* limits { } */
 	uint32_t	 max_sandboxes;
 	uint32_t	 max_execs;	/* running, in all */
 	uint64_t	 max_memory;	/* of one sandbox */
 	uint32_t	 max_mcpus;
 	uint32_t	 max_pids;
+	uint64_t	 max_lifetime;
 	uint64_t	 log_exec;	/* bytes kept of one stream */
 	uint64_t	 log_sandbox;
 	uint64_t	 log_total;
@@ -216,6 +219,8 @@ struct msg_conf {
 	uint64_t	 t_stray;	/* container of no sandbox is kept */
 	/* retain { } */
 	uint64_t	 retain_history;
+	uint64_t	 retain_stopped; /* 0: for ever */
+	uint64_t	 retain_failed;
 	/* policy { } */
 	uint32_t	 allow_root;	/* user root */
 	uint32_t	 unenforced;	/* bits of UNENFORCED_* */

@@ -150,6 +150,8 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 	msgpack_sbuffer		 buf;
 	int			 ret;
 
+	if (times_note(b) != BATCH_OK)
+		return (BATCH_FAIL);
 	memset(&r, 0, sizeof(r));
 	r.type = type;
 	r.actor = actor;
@@ -381,7 +383,7 @@ store_open(void)
 		fatalx("event log: %s", st.db.why);
 	if (eventlog_open(&st.log, &st.db) == -1)
 		fatalx("event log: %s", st.db.why);
-	if (model_open(&st.model, &st.db) == -1)
+	if (model_open(&st.model, &st.db) == -1 || times_open() == -1)
 		fatalx("event log: %s", st.db.why);
 	if (st.model.newer != 0)
 		log_warnx("event log: %u rows have fields of a newer version: "
@@ -430,6 +432,7 @@ store_exit(void)
 
 	if (st.going) {
 		audit_end();
+		times_note_now();
 		batch_following(&st.batch, body_host, NULL, &type);
 		while (batch_run(&st.batch) > 0)
 			continue;

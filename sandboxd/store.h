@@ -24,6 +24,8 @@
  *	store_events.c		subscriptions
  *	store_log.c		verification and dump of the log
  *	store_retain.c		the end of a history
+ *	store_times.c		what is done when a time is over
+ *	store_extend.c		times that a client sets
  */
 #ifndef STORE_H
 #define STORE_H
@@ -428,9 +430,26 @@ int		 log_recv_credit(uint64_t, uint32_t, uint32_t);
 int		 log_dumping(void);	/* nothing may be collected */
 void		 log_gone(const struct session *);
 
+/* store_times.c */
+int		 times_open(void);
+uint64_t	 times_now(void);
+int		 times_note(struct batch *);
+void		 times_note_now(void);
+uint64_t	 times_since(const struct sandbox *, uint64_t);
+void		 times_arm(void);
+void		 times_forget(struct sandbox *);
+void		 times_update(struct sandbox *);
+void		 times_worked(struct sandbox *);
+void		 times_all(int);
+const char	*times_text(uint64_t, char *, size_t);
+void		 times_show(const struct sandbox *, struct proto_sandbox *);
+
+/* store_extend.c */
+int		 extend_recv_extend(struct chan *, struct frame *, void *);
+
 /* store_retain.c */
 void		 retain_schedule(void);
-void		 retain_deleted(struct sandbox *);
+void		 retain_deleted(void);
 void		 retain_free(void);
 
 #endif

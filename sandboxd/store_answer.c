@@ -126,6 +126,7 @@ answer_state(const struct asker *a, struct sandbox *sb, enum sbx_state state)
 	m.seq = sb->sseq;
 	m.execs = sb->nexecs;
 	m.guest = r->guest;
+	times_show(sb, &m);
 	if (sb->conf != NULL)
 		fill_conf(&m, sb->conf);
 	else if (model_get_conf(&st.model, r->n, &old) == 0)

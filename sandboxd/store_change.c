@@ -187,7 +187,7 @@ done_change(void *arg, int result)
 			st.model.count--;
 			quota_disown(sb);
 			model_drop_conf(sb);
-			retain_deleted(sb);
+			retain_deleted();
 		}
 		sb->op.code = c->code;
 		strlcpy(sb->op.cause, c->cause, sizeof(sb->op.cause));
@@ -249,6 +249,7 @@ change_clean(struct sandbox *sb, const char *left)
 {
 	struct change	*c;
 
+	times_update(sb);
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		fatal("%s", __func__);
 	c->sb = sb;

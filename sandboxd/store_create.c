@@ -78,6 +78,33 @@ create_most(const struct create *q, enum limit l, uint64_t max)
 	return (own != 0 && (max == 0 || own < max) ? own : max);
 }
 
+/* How long it may live: for ever only where that is so for all. */
+static int
+create_times(struct create *q)
+{
+	struct proto_create	*c = &q->conf;
+	uint64_t		 max = st.conf.max_lifetime;
+	char			 a[32], b[32];
+
+	if (c->lifetime == 0) {
+		c->lifetime = st.conf.lifetime;
+		if (max != 0 && (c->lifetime == 0 || c->lifetime > max))
+			c->lifetime = max;
+	} else if (max != 0 && c->lifetime > max)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "lifetime",
+		    "lifetime: %s: the limit is %s",
+		    c->lifetime == SBX_TIME_NONE ? "none" :
+		    times_text(c->lifetime, a, sizeof(a)),
+		    times_text(max, b, sizeof(b))));
+	else if (c->lifetime == SBX_TIME_NONE)
+		c->lifetime = 0;
+	if (c->idle == 0)
+		c->idle = st.conf.idle;
+	else if (c->idle == SBX_TIME_NONE)
+		c->idle = 0;
+	return (BATCH_OK);
+}
+
 /* The defaults, and what is not a matter of what others do meanwhile. */
 static int
 create_complete(struct create *q)
@@ -117,6 +144,8 @@ create_complete(struct create *q)
 	    LIMIT_CPUS_EACH, max_mcpus)) ||
 	    create_limit(q, "pids", c->pids, create_most(q,
 	    LIMIT_PIDS_EACH, st.conf.max_pids)))
+		return (BATCH_REFUSED);
+	if (create_times(q) != BATCH_OK)
 		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)
 		return (create_refuse(q, CODE_POLICY_DENIED, "user",
@@ -226,6 +255,10 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 	detail_num(&d, "mcpus", q->conf.mcpus);
 	detail_num(&d, "pids", q->conf.pids);
 	detail_num(&d, "user", sb->r.uid);
+	if (sb->t.lifetime != 0)
+		detail_num(&d, "lifetime", sb->t.lifetime);
+	if (sb->t.idle != 0)
+		detail_num(&d, "idle", sb->t.idle);
 	detail_str(&d, "rule", q->a.by);
 	/* Names of variables, never values; and the first labels. */
 	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
@@ -285,6 +318,13 @@ body_create(struct batch *b, void *arg)
 	create_random(sb->r.nonce, NONCE_LEN - 1, "0123456789abcdef");
 	sb->r.state = SBX_PENDING;
 	sb->r.created = sb->r.changed = store_now();
+	sb->t.state = sb->r.state;
+	sb->t.changed = sb->r.changed;
+	sb->t.since = sb->t.born = times_now();
+	sb->t.lifetime = q->conf.lifetime;
+	sb->t.idle = q->conf.idle;
+	if (sb->t.lifetime != 0)
+		sb->t.until = sb->t.born + sb->t.lifetime * 1000000;
 	sb->r.op = store_op();
 	sb->r.dirty = 1;
 	model_add(b, &st.model, sb);
@@ -292,6 +332,7 @@ body_create(struct batch *b, void *arg)
 	if (create_event(b, q, sb) != BATCH_OK ||
 	    model_put_last(b, &st.model) != BATCH_OK ||
 	    model_put_conf(b, sb) != BATCH_OK ||
+	    model_put_times(b, sb) != BATCH_OK ||
 	    model_put(b, sb) != BATCH_OK)
 		return (BATCH_FAIL);
 	return (BATCH_OK);

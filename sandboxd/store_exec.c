@@ -297,6 +297,7 @@ done_exec(void *arg, int result)
 			answer_end(&q->a);
 		exec_enqueue(ex);
 		exec_admit();
+		times_worked(q->sb);
 		if (ex->queued)
 			exec_unload(ex);
 	}
@@ -393,6 +394,7 @@ exec_over(void *arg)
 		m.owner = ex->sb->r.owner;
 		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
 	}
+	times_worked(ex->sb);
 	model_drop_exec(ex);
 	exec_admit();
 }

@@ -263,6 +263,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_LOG_VERIFY, log_recv_verify },
 	{ PROTO_RULES, rights_recv_rules },
 	{ PROTO_DOCTOR, doctor_recv_doctor },
+	{ PROTO_EXTEND, extend_recv_extend },
 	{ PROTO_RECONCILE, recover_recv_reconcile },
 };
 

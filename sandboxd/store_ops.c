@@ -457,7 +457,7 @@ op_do(struct sandbox *sb, enum step step)
 		break;
 	case STEP_DELETED:
 		sb->op.committing = 1;
-		change_state(sb, VERB_DELETED, CODE_OK, NULL);
+		change_state(sb, VERB_DELETED, CODE_OK, sb->op.cause);
 		break;
 	case STEP_CLEAN:
 		sb->op.active = 0;
@@ -499,6 +499,9 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	if (!undo) {
 		op->code = CODE_OK;
 		op->cause[0] = '\0';
+		/* Why it is done, if nobody has asked. */
+		if (kind == OP_STOP || kind == OP_RESTOP || kind == OP_DELETE)
+			strlcpy(op->cause, sb->r.cause, sizeof(op->cause));
 	}
 	memset(&op->guest, 0, sizeof(op->guest));
 	memset(&op->box, 0, sizeof(op->box));
@@ -519,6 +522,8 @@ op_start(struct sandbox *sb, enum op_kind kind)
 		break;
 	}
 	timer_set(&op->deadline, op_deadline, sb, ms);
+	op->due = times_now() + ms * 1000000;
+	times_update(sb);
 	op_do(sb, op_step(sb));
 }
 
@@ -638,6 +643,8 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 		wait_sandbox(sb, sb->op.code);
 		break;
 	}
+	sb->worked = times_now();
+	times_update(sb);
 	exec_admit();
 }
 

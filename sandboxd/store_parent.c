@@ -161,6 +161,7 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	else {
 		/* Limits may be wider now, histories shorter. */
 		exec_admit();
+		times_all(0);
 		retain_schedule();
 	}
 	return (0);

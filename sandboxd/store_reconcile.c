@@ -28,6 +28,7 @@ reconcile_start(void)
 			runner_listen(sb);
 			exec_resend(sb);
 		}
+	times_all(1);
 	retain_schedule();
 }
 
@@ -358,6 +359,7 @@ reconcile_end(const struct msg_box_done *m)
 	st.engine_left = 0;
 	/* From now on it is the Engine that ends containers. */
 	store_booted();
+	times_arm();
 	recover_answer(CODE_OK, NULL);
 	fault("store.inventory.after");
 }

@@ -78,8 +78,11 @@ body_missing(struct batch *b, void *arg)
 static void
 done_missing(void *arg, int result)
 {
-	(void)result;
-	free(arg);
+	struct missing	*q = arg;
+
+	if (result == BATCH_OK)
+		times_update(q->sb);
+	free(q);
 }
 
 static void

@@ -32,43 +32,13 @@ static TAILQ_HEAD(, sandbox)	 retain_gone =
 
 static void	retain_look(int, short, void *);
 
-/* Wall time as it was when we started, and what has passed since. */
-static uint64_t
-retain_now(uint64_t *start)
-{
-	static uint64_t	 wall, up;
-	struct timespec	 ts;
-	uint64_t	 now;
-
-	if (clock_gettime(CLOCK_BOOTTIME, &ts) == -1)
-		fatal("clock_gettime");
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	if (wall == 0) {
-		wall = store_now();
-		up = now;
-	}
-	if (start != NULL)
-		*start = wall;
-	return (wall + (now - up));
-}
-
-/*
- * The clock may be set at any time.  What was deleted before we started is
- * kept for a while after that, in which a clock that is wrong can be put
- * right, and never for longer than if it had been deleted just then.
- */
+/* When its history has been kept for long enough. */
 static uint64_t
 retain_due(const struct sandbox *sb)
 {
-	uint64_t	 start, keep, grace, since = sb->deleted;
+	uint64_t	 keep = st.conf.retain_history * 1000000;
 
-	keep = st.conf.retain_history * 1000000;
-	if (since != 0)
-		return (since + keep);
-	(void)retain_now(&start);
-	since = sb->r.changed < start ? sb->r.changed : start;
-	grace = keep < RETAIN_GRACE ? keep : RETAIN_GRACE;
-	return (since + keep > start + grace ? since + keep : start + grace);
+	return (times_since(sb, keep) + keep);
 }
 
 /* Looks again when the next history has been kept long enough. */
@@ -76,7 +46,7 @@ void
 retain_schedule(void)
 {
 	struct sandbox	*sb;
-	uint64_t	 now = retain_now(NULL), ms = RETAIN_WAIT_MAX, due;
+	uint64_t	 now = times_now(), ms = RETAIN_WAIT_MAX, due;
 
 	if (retain_busy)
 		return;
@@ -94,11 +64,10 @@ retain_schedule(void)
 
 /* One more was deleted: not before what the timer is set to already. */
 void
-retain_deleted(struct sandbox *sb)
+retain_deleted(void)
 {
 	uint64_t	 ms = st.conf.retain_history;
 
-	sb->deleted = retain_now(NULL);
 	if (retain_busy || ms >= RETAIN_WAIT_MAX ||
 	    (event_initialized(&retain_timer) &&
 	    evtimer_pending(&retain_timer, NULL) && ms > 1000))
@@ -165,9 +134,29 @@ body_retain(struct batch *b, void *arg)
 	return (BATCH_OK);
 }
 
+/* Wall time as it was when we started, and what has passed since. */
+static uint64_t
+retain_now(uint64_t *start)
+{
+	static uint64_t	 wall, up;
+	struct timespec	 ts;
+	uint64_t	 now;
+
+	if (clock_gettime(CLOCK_BOOTTIME, &ts) == -1)
+		fatal("clock_gettime");
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	if (wall == 0) {
+		wall = store_now();
+		up = now;
+	}
+	*start = wall;
+	return (wall + (now - up));
+}
+
 /*
  * An event of the daemon itself is kept as long as a history.  By the clock it
- * was written by one that had been set since; see retain_due().
+ * was written by one that may have been set since: for a while after a start
+ * it can be put right.
  */
 static enum eventlog_going
 retain_host(const struct record *r)
@@ -251,7 +240,7 @@ retain_look(int fd, short event, void *arg)
 {
 	struct sandbox	*sb;
 	struct retain	*q;
-	uint64_t	 now = retain_now(NULL);
+	uint64_t	 now = times_now();
 
 	(void)fd;
 	(void)event;

@@ -20,7 +20,7 @@ cmd_##name(struct ctl *ctl)						\
 }
 
 COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
-COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
+COMMAND(extend) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause)
@@ -66,7 +66,9 @@ ATF_TC_BODY(commands_found, tc)
 		{ "log verify", "log verify", "" },
 		{ "image b", "image base", "" },
 		{ "i i a b", "image import", "" },
-		{ "ex a b", "exec", "" },
+		{ "exe a b", "exec", "" },
+		{ "ext a", "extend", "" },
+		{ "ex a b", NULL, "ambiguous command: ex" },
 		{ "run x", "run", "" },
 		{ "l", NULL, "ambiguous command: l" },
 		{ "lo", NULL, "ambiguous command: lo" },
@@ -151,6 +153,26 @@ ATF_TC_BODY(options, tc)
 	ATF_CHECK_STREQ("12", ctl.user);
 	ATF_CHECK_STREQ("/w", ctl.dir);
 	parse_free(&ctl);
+
+	/* A time has a unit where it may be long. */
+	ATF_REQUIRE_EQ(0, line(&ctl, "create -T 1.5h -q none", err,
+	    sizeof(err)));
+	ATF_CHECK_EQ(5400000, ctl.lifetime);
+	ATF_CHECK_EQ(SBX_TIME_NONE, ctl.idle);
+	ATF_REQUIRE_EQ(0, line(&ctl, "extend -t 3650d web", err,
+	    sizeof(err)));
+	ATF_CHECK_EQ(SBX_TIME_MAX, ctl.lifetime);
+	ATF_CHECK_EQ(0, ctl.timeout);
+	ATF_REQUIRE_EQ(0, line(&ctl, "extend -q 90 -t 0 web", err,
+	    sizeof(err)));
+	ATF_CHECK_EQ(90000, ctl.idle);
+	ATF_CHECK_EQ(SBX_TIME_NONE, ctl.lifetime);
+	ATF_CHECK_EQ(-1, line(&ctl, "extend -t 3651d web", err, sizeof(err)));
+	ATF_CHECK_STREQ("invalid argument of -t: 3651d: must be 0.001 to "
+	    "3650d, with s, m, h, d or w, or none", err);
+	ATF_CHECK_EQ(-1, line(&ctl, "create -T h", err, sizeof(err)));
+	ATF_CHECK_EQ(-1, line(&ctl, "create -q 1y", err, sizeof(err)));
+	ATF_CHECK_EQ(-1, line(&ctl, "create -q -1", err, sizeof(err)));
 
 	/* What follows the id is the command's own, options and all. */
 	ATF_REQUIRE_EQ(0, line(&ctl, "exec -t 0.25 web ls -d -t -- x", err,

@@ -61,6 +61,12 @@ example(struct proto_sandbox *s)
 	s->changed = DAY + 61000000000ULL;
 	s->seq = 3;
 	s->guest = 1;
+	s->lifetime = 7200000;
+	s->expires = DAY + 7200000000000ULL;
+	s->idle = 90000;
+	strlcpy(s->next, "stop", sizeof(s->next));
+	strlcpy(s->next_by, "idle", sizeof(s->next_by));
+	s->next_in = 61000;
 }
 
 ATF_TC_WITHOUT_HEAD(sandbox);
@@ -91,6 +97,10 @@ ATF_TC_BODY(sandbox, tc)
 	    "environment  PATH\n"
 	    "created      2026-01-05 00:00:00\n"
 	    "changed      2026-01-05 00:01:01\n"
+	    "lifetime     2h00m\n"
+	    "expires      2026-01-05 02:00:00\n"
+	    "idle         1m30s\n"
+	    "next         stop in 1m01s, by idle\n"
 	    "events       3\n"
 	    "execs        0\n"
 	    "guest        1\n");
@@ -105,7 +115,9 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"pids_seen\":0,\"workdir\":\"/workspace\",\"user\":2000000001,"
 	    "\"readonly\":0,\"created\":1767571200000000000,"
 	    "\"changed\":1767571261000000000,\"seq\":3,\"execs\":0,"
-	    "\"guest\":1,\"missing\":0,\"resume\":0}\n");
+	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
+	    "\"expires\":1767578400000000000,\"idle\":90000,"
+	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 
