@@ -49,6 +49,8 @@ workload()
 		ask logs "$e" >/dev/null
 	fi
 	ask exec second cat /etc/passwd >/dev/null
+	ask extend -q 1d second >/dev/null
+	[ -z "$due" ] || ask create -d -i brief -T 3s >/dev/null
 	[ -e over ] || echo in | timeout 60 "$CTL" exec second cat >/dev/null \
 	    2>>ask.err
 	ask exec second /no/such/file >/dev/null
@@ -175,6 +177,11 @@ one_point()
 	broker.kill.*) deaf="timeouts { stop 1s }" ;;
 	*)	deaf= ;;
 	esac
+	# Nor is the end of a lifetime waited for by others.
+	case $1 in
+	store.due.*) due=yes ;;
+	*)	due= ;;
+	esac
 	daemon_conf "limits { log 1M }
 $retain
 $deaf"
@@ -189,7 +196,7 @@ $deaf"
 	workload &
 	work=$!
 	await "[ -e worked ] || fired $1" 300
-	[ -z "$retain" ] || await "fired $1" 60
+	[ -z "$retain$due" ] || await "fired $1" 60
 	fired "$1" || {
 		cat ask.err >&2
 		"$CTL" events >&2
@@ -210,6 +217,7 @@ $deaf"
 	wait $work
 	await at_rest 120
 	[ -z "$retain" ] || await '! "$CTL" show second >/dev/null 2>&1'
+	await '! "$CTL" list | grep -q brief' 120
 	check_promises "$1"
 	ten_check
 	atf_check -o ignore -e ignore "$CTL" image base
@@ -248,7 +256,8 @@ CASES=
 for p in $(points); do
 	# As often as the workload is sure to come by.
 	case $p in
-	store.checkpoint.*|store.collect.*|store.inventory.*) passes=1 ;;
+	store.checkpoint.*|store.collect.*|store.due.*|store.extend.*|\
+	store.inventory.*) passes=1 ;;
 	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
 	store.engine.*|store.outcome.*)
 		passes="$(figure 4 "1 2 3 4 5 6")" ;;

@@ -23,12 +23,13 @@ ends_body()
 	    "$CTL" create -i long -T 2d
 	atf_check -s not-exit:0 -e match:"limit_exceeded" \
 	    "$CTL" create -i long -T none
-	atf_check -o ignore "$CTL" create -i brief -T 1s
+	atf_check -o ignore "$CTL" create -d -i brief -T 1s
 	atf_check -o ignore "$CTL" create -i quiet -q 1s
-	atf_check -o ignore "$CTL" create -i busy -q 1s -T 1h
+	atf_check -o ignore "$CTL" create -i busy -T 1h
 	# For as long as something runs, whatever it is.
 	atf_check -o save:exec "$CTL" exec -d busy sh -c \
 	    'until [ -e go ]; do usleep 100000; done; exit 3'
+	atf_check "$CTL" extend -q 1s busy
 	await 'came sandbox.deleted "brief.*lifetime is over"' 120
 	await 'came sandbox.deleted "quiet.*it was stopped for 2s"' 120
 	atf_check -o match:'sandbox.stop .*reason=lifetime' cat events
@@ -77,7 +78,7 @@ down_head()
 down_body()
 {
 	world
-	atf_check -o ignore "$CTL" create -i brief -T 4s
+	atf_check -o ignore "$CTL" create -d -i brief -T 4s
 	atf_check -o ignore "$CTL" create -i long -T 10h -q 8h
 	atf_check -o ignore "$CTL" create -i none
 	daemon_kill
