@@ -3,7 +3,9 @@
  * made from a dump (-R).  The parent's part is to hold the lock and to give
  * names to directories.  What the store's user owns, and the dump, is read by
  * a child with that user, the database for its root directory and the store's
- * own filter, which says in a few bytes what came of it.
+ * own filter, which says in a few bytes what came of it.  What it does there
+ * is in log_offline.c, and comes from main(): nothing of the parent reads the
+ * log.
  */
 
 #include <sys/stat.h>
@@ -21,81 +23,11 @@
 
 #include "fault.h"
 #include "log.h"
-#include "logdump.h"
-#include "logverify.h"
+#include "offline.h"
 #include "parent.h"
 
 #define NEW		"db.new"	/* until it is proven */
-#define DUMP_FD		5
 #define ROOT_FD		6
-
-struct outcome {
-	int			 ok;
-	struct logdump_result	 r;
-	char			 why[400];
-};
-
-typedef void	(*offline_fn)(struct outcome *);
-
-static struct eventdb	 db;
-static struct eventlog	 elog;
-
-static int
-offline_open(struct outcome *o)
-{
-	if (eventdb_open(&db, "/.") == 0 && eventlog_open(&elog, &db) == 0)
-		return (0);
-	snprintf(o->why, sizeof(o->why), "%.300s", db.why);
-	return (-1);
-}
-
-static void
-offline_restore(struct outcome *o)
-{
-	char	 why[320];
-	FILE	*f;
-
-	if ((f = fdopen(DUMP_FD, "r")) == NULL) {
-		snprintf(o->why, sizeof(o->why), "%s", strerror(errno));
-		return;
-	}
-	if (offline_open(o) == 0) {
-		if (logdump_restore(f, &elog, &o->r, why, sizeof(why)) == 0)
-			o->ok = 1;
-		else
-			snprintf(o->why, sizeof(o->why), "%.300s", why);
-		/* What did not become a log is thrown away as it is. */
-		if (o->ok)
-			eventdb_close(&db);
-	}
-	fclose(f);
-}
-
-static void
-offline_verify(struct outcome *o)
-{
-	struct logverify	 v;
-	size_t			 i;
-	int			 ret;
-
-	if (offline_open(o) == -1)
-		return;
-	logverify_start(&v, &elog, NULL);
-	while ((ret = logverify_slice(&v)) == 1)
-		continue;
-	o->ok = ret == 0;
-	o->r.events = v.v.events;
-	o->r.skeletons = v.v.skeletons;
-	o->r.anchor = v.v.anchor;
-	o->r.seq = v.v.next - 1;
-	o->r.boxes = v.nboxes;
-	o->r.execs = v.nexecs;
-	for (i = 0; i < sizeof(v.v.link); i++)
-		snprintf(o->r.head + 2 * i, 3, "%02x", v.v.link[i]);
-	strlcpy(o->why, v.why, sizeof(o->why));
-	logverify_end(&v);
-	eventdb_close(&db);
-}
 
 /* It keeps the lock, and no descriptor of a directory that is not its own. */
 static void
@@ -109,7 +41,7 @@ offline_descriptors(int root, int dump, int answer)
 	dir = fcntl(root, F_DUPFD, 16);
 	lock = fcntl(env.dir.lock, F_DUPFD, 16);
 	if (from == -1 || to == -1 || dir == -1 || lock == -1 ||
-	    dup2(from, DUMP_FD) == -1 || dup2(to, PROC_PIPE_FD) == -1 ||
+	    dup2(from, OFFLINE_DUMP_FD) == -1 || dup2(to, PROC_PIPE_FD) == -1 ||
 	    dup2(dir, ROOT_FD) == -1 || dup2(lock, PROC_LOCK_FD) == -1)
 		fatal("descriptors");
 	closefrom(ROOT_FD + 1);
@@ -121,7 +53,7 @@ offline_child(offline_fn fn, pid_t ppid)
 	const struct child	*store = &env.child[ROLE_STORE];
 	const struct proc_layers *l;
 	struct proc_ids		 ids;
-	struct outcome		 o;
+	struct offline_outcome		 o;
 
 	memset(&o, 0, sizeof(o));
 	memset(&ids, 0, sizeof(ids));
@@ -146,7 +78,7 @@ offline_child(offline_fn fn, pid_t ppid)
 
 /* Runs fn with the directory for its root; what it says, or why it died. */
 static void
-offline_run(offline_fn fn, int root, int dump, struct outcome *o)
+offline_run(offline_fn fn, int root, int dump, struct offline_outcome *o)
 {
 	pid_t	 pid, ppid = getpid();
 	ssize_t	 n;
@@ -250,9 +182,9 @@ dir_sync(void)
 }
 
 void
-offline_log_verify(void)
+offline_log_verify(offline_fn verify)
 {
-	struct outcome	 o;
+	struct offline_outcome	 o;
 	int		 fd;
 
 	if (statedir_lock(&env.dir, env.conf) == -1)
@@ -262,7 +194,7 @@ offline_log_verify(void)
 	if ((fd = openat(env.dir.fd, "db", O_PATH | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC)) == -1)
 		fatal("%s/db", env.dir.path);
-	offline_run(offline_verify, fd, -1, &o);
+	offline_run(verify, fd, -1, &o);
 	if (!o.ok)
 		fatalx("event log: %s", o.why);
 	result_print(&o.r);
@@ -270,10 +202,10 @@ offline_log_verify(void)
 }
 
 void
-offline_log_restore(const char *file)
+offline_log_restore(const char *file, offline_fn restore)
 {
 	const struct child	*store = &env.child[ROLE_STORE];
-	struct outcome		 o;
+	struct offline_outcome		 o;
 	int			 dump, fd;
 
 	if ((dump = open(file, O_RDONLY | O_CLOEXEC)) == -1)
@@ -288,7 +220,7 @@ offline_log_restore(const char *file)
 	    store->gid)) == -1)
 		fatal("%s/%s", env.dir.path, NEW);
 	fault("restore.made.after");
-	offline_run(offline_restore, fd, dump, &o);
+	offline_run(restore, fd, dump, &o);
 	close(fd);
 	fault("restore.proven.after");
 	if (!o.ok) {

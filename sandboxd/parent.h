@@ -167,9 +167,6 @@ void	 workdir_resume(void);		/* what a former parent left */
 int	 workdir_reaped(pid_t, int status);
 void	 workdir_kill(void);
 
-/* offline.c: the event log, while no daemon runs. */
-void	 offline_log_verify(void) __attribute__((__noreturn__));
-void	 offline_log_restore(const char *) __attribute__((__noreturn__));
 
 /* emptydir.c: the child's whole life. */
 void	 emptydir(int dirfd, const char *name, uid_t, gid_t)

@@ -23,6 +23,7 @@
 
 #include "eventdb.h"
 #include "log.h"
+#include "offline.h"
 #include "parent.h"
 #include "version.h"
 
@@ -335,8 +336,8 @@ main(int argc, char *argv[])
 		umask(077);
 		users_open();
 		if (prove)
-			offline_log_verify();
-		offline_log_restore(dump);
+			offline_log_verify(log_offline_verify);
+		offline_log_restore(dump, log_offline_restore);
 	}
 	log_setverbose(env.verbose);
 	umask(077);

@@ -96,8 +96,12 @@ all(struct evil_peer *to, uint32_t type, uint64_t session)
 			if (i < def->nfields && is_fatal(type,
 			    def->fields[i].name, n))
 				continue;
+			/* With a descriptor the parent takes nothing. */
+			if (++req % 3 == 0 && type >= MSG_OPEN &&
+			    type <= MSG_DOCTOR)
+				req++;
 			if (!evil_send_form(to, type, EVIL_TAKEN, i, n, ++op,
-			    session, ++req) && n > 64)
+			    session, req) && n > 64)
 				break;
 		}
 }

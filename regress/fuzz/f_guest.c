@@ -105,6 +105,15 @@ limits_read(struct gp_hello *h)
 	h->memory = h->swap = h->pids = h->mcpus = GP_UNKNOWN;
 }
 
+/* As the kernel counts them: some, and it can be the end of any command. */
+uint64_t
+limits_oom(void)
+{
+	static uint64_t	 n;
+
+	return (n++ / 2);
+}
+
 int
 tree_signal(const struct exec *e, int signo, int pass, struct seen *now)
 {
