@@ -112,14 +112,10 @@ clear(struct model *m)
 	while ((sb = RB_ROOT(&m->by_n)) != NULL) {
 		while ((ex = RB_ROOT(&sb->execs)) != NULL) {
 			RB_REMOVE(exec_tree, &sb->execs, ex);
-			exec_row_clear(&ex->r);
-			free(ex);
+			model_exec_free(ex);
 		}
 		RB_REMOVE(sbx_by_n, &m->by_n, sb);
-		if (sb->conf != NULL)
-			msg_clear(sb->conf, msg_def(MSG_BOX_CREATE));
-		free(sb->conf);
-		free(sb);
+		sandbox_free(sb);
 	}
 }
 
