@@ -36,4 +36,10 @@ struct evil_names {
 void	evil_cases(const struct msg_def *, const struct evil_names *,
 	    void (*f)(const struct evil *, void *), void *);
 
+/* The field by which a request names a sandbox or a command, or NULL. */
+const struct msg_field	*evil_name(const struct msg_def *);
+
+/* A request for that name, with what else must be there. */
+void	evil_ask(msgpack_sbuffer *, const struct msg_def *, const char *);
+
 #endif

@@ -11,6 +11,7 @@
  *	fast		the same, without waiting for any answer
  *	order		what may be said only once, later, earlier, or never
  *	others		requests for what belongs to the victim
+ *	timing		the same, with a clock
  *	stranger	as one to whom no rule allows anything
  *
  * and ends well if each answer was as it should be, and told nothing of the
@@ -34,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cases.h"
@@ -42,6 +44,7 @@
 #include "spec.h"
 
 #define WAIT_MS		300000
+#define PAIRS		200	/* of requests that are timed */
 
 struct outcome {
 	int			 answers;	/* but END and ERROR */
@@ -477,47 +480,12 @@ play_order(void)
 	hang_up();
 }
 
-/* The field of a request that is a name, or NULL. */
-static const struct msg_field *
-name_of(const struct msg_def *def)
-{
-	size_t	 i;
-
-	for (i = 0; i < def->nfields; i++)
-		if (def->fields[i].kind == M_TEXT &&
-		    (strcmp(def->fields[i].name, "id") == 0 ||
-		    strcmp(def->fields[i].name, "sandbox") == 0 ||
-		    strcmp(def->fields[i].name, "exec") == 0))
-			return (&def->fields[i]);
-	return (NULL);
-}
-
 static void
 ask_for(struct outcome *o, uint32_t type, const char *name)
 {
-	const struct msg_def	*def = proto_def(type);
-	msgpack_sbuffer		 sb;
-	msgpack_packer		 pk;
-	const char		*field = name_of(def)->name;
+	msgpack_sbuffer	 sb;
 
-	msgpack_sbuffer_init(&sb);
-	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
-	msgpack_pack_map(&pk, type == PROTO_EXEC ? 2 : 1);
-	msgpack_pack_str(&pk, strlen(field));
-	msgpack_pack_str_body(&pk, field, strlen(field));
-	msgpack_pack_str(&pk, strlen(name));
-	msgpack_pack_str_body(&pk, name, strlen(name));
-	if (type == PROTO_EXEC) {
-		msgpack_pack_str(&pk, 4);
-		msgpack_pack_str_body(&pk, "argv", 4);
-		msgpack_pack_array(&pk, 3);
-		msgpack_pack_str(&pk, 5);
-		msgpack_pack_str_body(&pk, "touch", 5);
-		msgpack_pack_str(&pk, 4);
-		msgpack_pack_str_body(&pk, "evil", 4);
-		msgpack_pack_str(&pk, 6);
-		msgpack_pack_str_body(&pk, "secret", 6);
-	}
+	evil_ask(&sb, proto_def(type), name);
 	play(o, type, sb.data, sb.size);
 	msgpack_sbuffer_destroy(&sb);
 }
@@ -538,8 +506,8 @@ play_others(void)
 
 	named = 1;
 	for (type = PROTO_PING; type < PROTO_HELLO_OK; type++) {
-		if (proto_def(type) == NULL || type == PROTO_CREATE ||
-		    name_of(proto_def(type)) == NULL)
+		if (proto_def(type) == NULL ||
+		    evil_name(proto_def(type)) == NULL)
 			continue;
 		for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 			snprintf(name, sizeof(name), forms[i], victim);
@@ -564,6 +532,136 @@ play_others(void)
 	play(&his, PROTO_STATUS, NULL, 0);
 	play(&his, PROTO_RULES, NULL, 0);
 	play(&his, PROTO_DOCTOR, NULL, 0);
+}
+
+/* How many ns the refusal of a request for that name takes. */
+static uint64_t
+stopwatch(const struct msg_def *def, const char *name)
+{
+	struct timespec	 a, b;
+	struct outcome	 o;
+	msgpack_sbuffer	 sb;
+	uint32_t	 id;
+
+	memset(&o, 0, sizeof(o));
+	evil_ask(&sb, def, name);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	if (put(def->type, ++req, sb.data, sb.size) == -1)
+		errx(1, "%s %s: closed", def->name, name);
+	while (!o.end && !o.error)
+		if (!next(&o, req, &id))
+			errx(1, "%s %s: closed", def->name, name);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	msgpack_sbuffer_destroy(&sb);
+	nplayed++;
+	nrefused++;
+	/* Any other error came before anybody has looked for it. */
+	if (!o.error || code_number(o.e.code) != CODE_NOT_FOUND)
+		errx(1, "%s %s: %s %s", def->name, name, o.error ? o.e.code :
+		    "done", o.e.text);
+	return ((b.tv_sec - a.tv_sec) * 1000000000ULL + b.tv_nsec -
+	    a.tv_nsec);
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+	uint64_t	 x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y ? -1 : x > y);
+}
+
+/*
+ * The victim's name against random ones of its length, in turn, so that what
+ * else the machine does falls on both.
+ */
+static void
+compare(const struct msg_def *def, const char *form)
+{
+	static uint64_t	 t[2][PAIRS];
+	uint64_t	 his, none, most, least;
+	char		 name[2][128], *p;
+	int		 i, k, m;
+
+	for (i = 0; i < PAIRS; i++) {
+		for (k = 0; k < 2; k++)
+			snprintf(name[k], sizeof(name[k]), form, victim);
+		p = strstr(name[1], "canary");
+		do {
+			for (k = 0; k < 6; k++)
+				p[k] = 'a' + arc4random_uniform(26);
+		} while (strcmp(name[0], name[1]) == 0);
+		/* Neither is always the first of the two. */
+		for (k = 0; k < 2; k++) {
+			m = (i + k) % 2;
+			t[m][i] = stopwatch(def, name[m]);
+		}
+	}
+	for (k = 0; k < 2; k++)
+		qsort(t[k], PAIRS, sizeof(t[k][0]), by_size);
+	his = t[0][PAIRS / 2];
+	none = t[1][PAIRS / 2];
+	if (getenv("EVIL_SHOW") != NULL)
+		fprintf(stderr, "%s %s: %llu us, random %llu us\n", def->name,
+		    name[0], (unsigned long long)his / 1000,
+		    (unsigned long long)none / 1000);
+	most = his > none ? his : none;
+	least = his > none ? none : his;
+	if (most > 3 * least && most - least > 300000)
+		errx(1, "%s %s: takes %llu us, what is not there %llu us",
+		    def->name, name[0], (unsigned long long)his / 1000,
+		    (unsigned long long)none / 1000);
+}
+
+/*
+ * A name that evil_name does not find would not be asked for: one of another
+ * word, a second one, or one of another kind.
+ */
+static void
+no_other_name(const struct msg_def *def)
+{
+	const struct msg_field	*f, *name = evil_name(def);
+	size_t			 i;
+
+	for (i = 0; i < def->nfields; i++) {
+		f = &def->fields[i];
+		if (f != name && def->type != PROTO_CREATE &&
+		    ((f->kind == M_TEXT && f->max == EXEC_ID_MAX + 16) ||
+		    strcmp(f->name, "id") == 0 ||
+		    strcmp(f->name, "sandbox") == 0 ||
+		    strcmp(f->name, "exec") == 0))
+			errx(1, "%s: %s is a name, too", def->name, f->name);
+	}
+}
+
+/* Nor does the time of the answer tell what there is. */
+static void
+play_timing(void)
+{
+	static const char *const	 boxes[] = { "canary", "%s/canary" };
+	static const char *const	 execs[] = { "canary.2",
+	    "%s/canary.1", "%s/canary.2" };
+	const struct msg_def		*def;
+	const struct msg_field		*f;
+	uint32_t			 type;
+	size_t				 i;
+
+	named = 1;
+	greet();
+	for (type = PROTO_PING; type < PROTO_HELLO_OK; type++) {
+		if ((def = proto_def(type)) == NULL)
+			continue;
+		no_other_name(def);
+		if ((f = evil_name(def)) == NULL)
+			continue;
+		if (strcmp(f->name, "exec") == 0)
+			for (i = 0; i < sizeof(execs) / sizeof(execs[0]); i++)
+				compare(def, execs[i]);
+		else
+			for (i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++)
+				compare(def, boxes[i]);
+	}
+	hang_up();
 }
 
 /* Everything there is to be read, which must be what the first one got. */
@@ -627,6 +725,7 @@ static const struct {
 	{ "fast", play_fast },
 	{ "order", play_order },
 	{ "others", play_others },
+	{ "timing", play_timing },
 	{ "stranger", play_stranger },
 };
 

@@ -47,6 +47,7 @@ client_body()
 	    atf_fail "$(cat out)"
 	as_user "$EVIL" "$CTL" exec mine true || atf_fail "no exec"
 	plays "$EVIL" others
+	plays "$EVIL" timing
 	plays "$EVIL" order
 	plays "$EVIL" fast
 	plays "$EVIL" fields
