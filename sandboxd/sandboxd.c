@@ -255,13 +255,97 @@ descriptors_close(int a, int b)
 	closefrom(high > STDERR_FILENO ? high + 1 : STDERR_FILENO + 1);
 }
 
+/* The command line, but for -d and -v, which are kept in env. */
+struct options {
+	const char	*file;
+	const char	*user;		/* -u */
+	const char	*dump;		/* -R */
+	int		 check;		/* -n */
+	int		 prove;		/* -V */
+	int		 tell;		/* -x */
+};
+
+static void
+once(const char **arg, int ch)
+{
+	if (*arg != NULL)
+		errx(1, "option given twice: -%c", ch);
+	*arg = optarg;
+}
+
+static void
+options_get(struct options *o, int argc, char *argv[])
+{
+	int	 ch;
+
+	memset(o, 0, sizeof(*o));
+	while ((ch = getopt(argc, argv, "df:nR:u:Vvx")) != -1)
+		switch (ch) {
+		case 'd':
+			env.debug = 1;
+			break;
+		case 'f':
+			once(&o->file, ch);
+			break;
+		case 'n':
+			o->check = 1;
+			break;
+		case 'R':
+			once(&o->dump, ch);
+			break;
+		case 'u':
+			once(&o->user, ch);
+			break;
+		case 'V':
+			o->prove = 1;
+			break;
+		case 'v':
+			env.verbose++;
+			break;
+		case 'x':
+			o->tell = 1;
+			break;
+		default:
+			usage();
+		}
+	if (optind != argc || ((o->user != NULL || o->tell) && !o->check) ||
+	    o->check + o->prove + (o->dump != NULL) > 1)
+		usage();
+	if (o->file == NULL)
+		o->file = CONF_FILE;
+}
+
+/* -n: the configuration has been read, and is told. */
+static __attribute__((__noreturn__)) void
+checked(const struct options *o)
+{
+	if (env.verbose)
+		conf_print(stdout, env.conf);
+	if (o->user != NULL && conf_print_user(stdout, env.conf,
+	    o->user) == -1)
+		errx(1, "user %s: no such user", o->user);
+	if (fflush(stdout) == EOF || ferror(stdout))
+		err(1, "standard output");
+	fprintf(stderr, "configuration OK\n");
+	exit(0);
+}
+
+/* -V and -R: no daemon is to run. */
+static __attribute__((__noreturn__)) void
+offline(const struct options *o)
+{
+	umask(077);
+	users_open();
+	if (o->prove)
+		offline_log_verify(log_offline_verify);
+	offline_log_restore(o->dump, log_offline_restore);
+}
+
 int
 main(int argc, char *argv[])
 {
 	static struct conf_errors	 errs;
-	const char			*file = NULL, *user = NULL;
-	const char			*dump = NULL;
-	int				 ch, check = 0, prove = 0, tell = 0;
+	struct options			 o;
 	int				 lock = -1, listener = -1;
 
 	upgrade_init(argc, argv);
@@ -269,76 +353,23 @@ main(int argc, char *argv[])
 	stdio_open();
 	child_main(argc, argv);
 	log_init(1, LOG_DAEMON);
-	while ((ch = getopt(argc, argv, "df:nR:u:Vvx")) != -1)
-		switch (ch) {
-		case 'd':
-			env.debug = 1;
-			break;
-		case 'f':
-			if (file != NULL)
-				errx(1, "option given twice: -f");
-			file = optarg;
-			break;
-		case 'n':
-			check = 1;
-			break;
-		case 'R':
-			if (dump != NULL)
-				errx(1, "option given twice: -R");
-			dump = optarg;
-			break;
-		case 'u':
-			if (user != NULL)
-				errx(1, "option given twice: -u");
-			user = optarg;
-			break;
-		case 'V':
-			prove = 1;
-			break;
-		case 'v':
-			env.verbose++;
-			break;
-		case 'x':
-			tell = 1;
-			break;
-		default:
-			usage();
-		}
-	if (optind != argc || ((user != NULL || tell) && !check) ||
-	    check + prove + (dump != NULL) > 1)
-		usage();
-	if (file == NULL)
-		file = CONF_FILE;
-	if (tell && (printf("sandboxd %s database %d\n", SANDBOXD_VERSION,
+	options_get(&o, argc, argv);
+	if (o.tell && (printf("sandboxd %s database %d\n", SANDBOXD_VERSION,
 	    EVENTDB_VERSION) < 0 || fflush(stdout) == EOF))
 		err(1, "standard output");
-	env.conf = conf_parse(check ? file : absolute(file), &errs);
+	env.conf = conf_parse(o.check ? o.file : absolute(o.file), &errs);
 	fputs(errs.text, stderr);
 	if (env.conf == NULL)
 		exit(1);
-	if (check) {
-		if (env.verbose)
-			conf_print(stdout, env.conf);
-		if (user != NULL && conf_print_user(stdout, env.conf,
-		    user) == -1)
-			errx(1, "user %s: no such user", user);
-		if (fflush(stdout) == EOF || ferror(stdout))
-			err(1, "standard output");
-		fprintf(stderr, "configuration OK\n");
-		exit(0);
-	}
+	if (o.check)
+		checked(&o);
 	if (geteuid() != 0)
 		errx(1, "need root privileges");
 	env.before = upgrade_left(&lock, &listener);
 	descriptors_close(lock, listener);
 	statedir_left(lock);
-	if (prove || dump != NULL) {
-		umask(077);
-		users_open();
-		if (prove)
-			offline_log_verify(log_offline_verify);
-		offline_log_restore(dump, log_offline_restore);
-	}
+	if (o.prove || o.dump != NULL)
+		offline(&o);
 	log_setverbose(env.verbose);
 	umask(077);
 	/* Once: after an upgrade nobody waits. */
