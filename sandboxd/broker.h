@@ -32,7 +32,7 @@ void	 broker_send_failed(uint64_t, uint64_t, enum code, const char *,
 void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *,
 	    int);
 
-/* broker_ops.c: one operation at a time for a sandbox */
+/* broker_ops.c: one operation at a time for a sandbox; see broker_ops.h */
 int	 broker_op_create(uint64_t, struct msg_box_create *);
 int	 broker_op_ref(uint32_t, uint64_t, const struct msg_box_ref *);
 int	 broker_op_event(uint64_t, const char *);
