@@ -16,7 +16,7 @@ for t in $TARGETS; do
 	${t}_body() { fuzz $t; }"
 done
 
-MSG="lib/msg.c lib/msg_scan.c lib/vec.c lib/proto.c"
+MSG="lib/msg.c lib/msg_decode.c lib/msg_encode.c lib/msg_scan.c lib/msg_take.c lib/vec.c lib/proto.c"
 
 # sources name: what a target needs beside itself.
 sources()
@@ -64,7 +64,8 @@ sources()
 			    sandboxctl/output_json.c lib/spec_check.c \
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
-			    sandboxd/messages.c $MSG ;;
+			    sandboxd/model.c sandboxd/model_load.c \
+			    sandboxd/model_rows.c sandboxd/messages.c $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
 			    sandboxd/runner_exec.c sandboxd/runner_input.c \
