@@ -13,7 +13,7 @@
 enum eventdb_table {
 	EDB_EVENTS,		/* sequence -> frame of a record */
 	EDB_INDEX,		/* sandbox, its sequence -> sequence */
-	EDB_STATE,		/* what the events add up to; see model.c */
+	EDB_STATE,		/* what the events add up to; see model_rows.c */
 	EDB_NTABLES
 };
 

@@ -19,8 +19,8 @@
 #define NONCE_LEN	33
 
 /*
- * The rows lie in the database as arrays by the tables in model.c, which the
- * programs of other versions read and write as well.  A field is added so:
+ * The rows lie in the database as arrays by the tables in model_rows.c, which
+ * the programs of other versions read and write as well.  A field is added so:
  *
  *	- at the end of the structure and of its table, never in between;
  *	- the number of first fields (SBX_FIRST ...) stays: in an older row
