@@ -22,25 +22,32 @@ struct change {
 	uint32_t	 again;		/* what joins it while it is under way */
 	const char	*under;		/* the state meanwhile; NULL: just ask */
 	const char	*goal;		/* and at the end */
+	const char	*from[8];	/* states that -l selects; none: any */
 };
 
 static const struct change	 delete_change = {
-	PROTO_DELETE, PROTO_DELETE, NULL, NULL
+	PROTO_DELETE, PROTO_DELETE, NULL, NULL, { NULL }
 };
 static const struct change	 pause_change = {
-	PROTO_PAUSE, PROTO_PAUSE, "pausing", "paused"
+	PROTO_PAUSE, PROTO_PAUSE, "pausing", "paused",
+	{ "ready", "pausing", NULL }
 };
 static const struct change	 restart_change = {
-	PROTO_RESTART, PROTO_RESUME, "resuming", "ready"
+	PROTO_RESTART, PROTO_RESUME, "resuming", "ready",
+	{ "ready", "paused", "stopped", NULL }
 };
 static const struct change	 resume_change = {
-	PROTO_RESUME, PROTO_RESUME, "resuming", "ready"
+	PROTO_RESUME, PROTO_RESUME, "resuming", "ready",
+	{ "paused", "stopped", "resuming", NULL }
 };
 static const struct change	 stop_change = {
-	PROTO_STOP, PROTO_STOP, "stopping", "stopped"
+	PROTO_STOP, PROTO_STOP, "stopping", "stopped",
+	{ "pending", "ready", "pausing", "paused", "stopping", "resuming",
+	    NULL }
 };
 static const struct change	 unpause_change = {
-	PROTO_UNPAUSE, PROTO_RESUME, "resuming", "ready"
+	PROTO_UNPAUSE, PROTO_RESUME, "resuming", "ready",
+	{ "paused", NULL }
 };
 
 /* One sandbox that is meant. */
@@ -75,6 +82,7 @@ change_send(struct work *w)
 		memset(&req, 0, sizeof(req));
 		req.id = w->refs.v[i];
 		req.wait = !it->look;
+		req.grace = w->ctl->grace;
 		if (it->look)
 			it->type = PROTO_SHOW;
 		else if (it->type == 0)
@@ -220,21 +228,26 @@ change_all(struct work *w)
 
 /* By a label: those that it can be done to. */
 static int
+change_selects(const struct change *c, const char *state)
+{
+	const char	*const	*from;
+
+	for (from = c->from; *from != NULL; from++)
+		if (strcmp(*from, state) == 0)
+			return (1);
+	return (c->from[0] == NULL);
+}
+
+static int
 change_found(struct sandbox_answer *a, void *arg)
 {
-	static const char	*const	 still[] = {
-		"stopped", "failed", "deleting", "deleted"
-	};
 	struct work	*w = arg;
 	char		 ref[REF_MAX + 1];
 	size_t		 i;
 
-	if (a->type != PROTO_SANDBOX)
+	if (a->type != PROTO_SANDBOX ||
+	    !change_selects(w->c, a->u.sandbox.state))
 		return (0);
-	for (i = 0; i < sizeof(still) / sizeof(still[0]); i++)
-		if (w->c->type != PROTO_DELETE &&
-		    strcmp(a->u.sandbox.state, still[i]) == 0)
-			return (0);
 	ctl_ref(w->ctl, &a->u.sandbox, ref, sizeof(ref));
 	for (i = 0; i < w->refs.n; i++)
 		if (strcmp(w->refs.v[i], ref) == 0)

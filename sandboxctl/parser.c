@@ -23,18 +23,21 @@ static const struct option_def	 opts_none[] = { { 0, NULL } };
 static const struct option_def	 opts_create[] = {
 	{ 'c', "cpus" }, { 'd', NULL }, { 'e', "name=value" }, { 'I', "image" },
 	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
-	{ 'p', "pids" }, { 'q', "time" }, { 'R', NULL }, { 'T', "time" },
-	{ 'u', "user" },
-	{ 'w', "directory" }, { 0, NULL }
+	{ 'p', "pids" }, { 'q', "time" }, { 'R', NULL }, { 'r', NULL },
+	{ 'T', "time" }, { 'u', "user" }, { 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_run[] = {
 	{ 'c', "cpus" }, { 'e', "name=value" }, { 'I', "image" },
 	{ 'i', "id" }, { 'l', "name=value" }, { 'm', "memory" },
-	{ 'p', "pids" }, { 'T', "time" }, { 't', "seconds" },
-	{ 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+	{ 'p', "pids" }, { 'q', "time" }, { 'R', NULL }, { 'r', NULL },
+	{ 'T', "time" }, { 't', "seconds" }, { 'u', "user" },
+	{ 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_labels[] = {
 	{ 'l', "name=value" }, { 0, NULL }
+};
+static const struct option_def	 opts_end[] = {
+	{ 'g', "seconds" }, { 'l', "name=value" }, { 0, NULL }
 };
 static const struct option_def	 opts_events[] = {
 	{ 'E', NULL }, { 'f', NULL }, { 'H', "seconds" },
@@ -86,20 +89,20 @@ const struct command commands[] = {
 	{ "log dump", opts_none, "", 0, 0, 0, cmd_log_dump },
 	{ "log verify", opts_none, "[head]", 0, 1, 0, cmd_log_verify },
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
-	{ "pause", opts_none, "id ...", 1, -1, 0, cmd_pause },
+	{ "pause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_pause },
 	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
 	{ "reconcile", opts_reconcile, "", 0, 0, 0, cmd_reconcile },
 	{ "reload", opts_reload, "", 0, 0, 0, cmd_reload },
-	{ "restart", opts_none, "id ...", 1, -1, 0, cmd_restart },
-	{ "resume", opts_none, "id", 1, 1, 0, cmd_resume },
+	{ "restart", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_restart },
+	{ "resume", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_resume },
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
-	{ "stop", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
-	{ "unpause", opts_none, "id ...", 1, -1, 0, cmd_unpause },
+	{ "stop", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
+	{ "unpause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_unpause },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
 	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait }
 };
@@ -367,7 +370,7 @@ parse_stream(const char *str, int *stream)
 _Static_assert(SBX_MCPUS_MIN == 10 && SBX_MCPUS_MAX == 1024000 &&
     SBX_MEMORY_MIN == 6 << 20 && SBX_MEMORY_MAX == 1ULL << 50 &&
     SBX_PIDS_MIN == 4 && SBX_PIDS_MAX == 4194304 &&
-    EXEC_TIMEOUT_MAX == 2592000000ULL &&
+    EXEC_TIMEOUT_MAX == 2592000000ULL && EXEC_GRACE_MAX == 600000 &&
     SBX_TIME_MAX == 3650ULL * 86400000, "limits of options");
 
 /* What the value of an option must be; here only its form is checked. */
@@ -380,6 +383,7 @@ option_must(const struct ctl *ctl, int ch)
 	} t[] = {
 		{ 'c', "0.01 to 1024, with at most three decimals" },
 		{ 'e', "name=value" },
+		{ 'g', "0.001 to 600, with at most three decimals" },
 		{ 'H', "1 to 3600, with at most three decimals" },
 		{ 'I', "the name of an image" },
 		{ 'i', "the name of a sandbox" },
@@ -442,8 +446,16 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 			return (-1);
 		ctl->heartbeat = n;
 		return (0);
+	case 'g':
+		if (parse_milli(arg, &n) == -1 || n > EXEC_GRACE_MAX)
+			return (-1);
+		ctl->grace = n;
+		return (0);
 	case 'R':
 		ctl->resume = 1;
+		return (0);
+	case 'r':
+		ctl->readonly = 1;
 		return (0);
 	case 'I':
 		return (parse_string(arg, &ctl->image));

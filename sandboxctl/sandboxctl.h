@@ -65,6 +65,7 @@ struct ctl {
 	struct kvv		 env;		/* -e */
 	int			 end;		/* -E */
 	int			 follow;	/* -f, also of reconcile */
+	uint32_t		 grace;		/* -g; ms */
 	uint32_t		 heartbeat;	/* -H; ms */
 	int			 execute;	/* -x of reload */
 	const char		*id;		/* -i */
@@ -75,6 +76,7 @@ struct ctl {
 	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
+	int			 readonly;	/* -r */
 	int			 resume;	/* -R */
 	uint64_t		 idle;		/* -q; ms */
 	int			 signo;		/* -s; 0: cancel */

@@ -270,9 +270,9 @@ lines_body()
 (b69) | events a b                      | 64 | extra argument: b
 (b69) | show                            | 64 | missing argument
 (b69) | show a b                        | 64 | extra argument: b
-(b69) | pause                           | 64 | missing argument
-(b69) | restart                         | 64 | missing argument
-(b69) | resume                          | 64 | missing argument
+(b69) | stop -g 0 a                     | 64 | invalid argument of -g: 0: must be 0.001 to 600
+(b69) | stop -g 600.001 a               | 64 | invalid argument of -g: 600.001: must be 0.001 to 600
+(b69) | restart -g x a                  | 64 | invalid argument of -g: x: must be 0.001 to 600
 (b69) | logs                            | 64 | missing argument
 (b69) | wait                            | 125 | missing argument
 (b69) | wait a b c                      | 125 | extra argument: c

@@ -71,6 +71,59 @@ bulk_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case labels cleanup
+labels_head()
+{
+	atf_set descr 'the other verbs of several, and of a label'
+	atf_set timeout 300
+}
+labels_body()
+{
+	world "timeouts { stop 1h }"
+	for i in pause unpause restart resume stop delete; do
+		atf_check -s exit:64 -e match:'neither an id nor a label' \
+		    "$CTL" $i
+	done
+	for i in a b c; do
+		atf_check -o ignore "$CTL" create -l team=red -i $i
+	done
+	atf_check -o ignore "$CTL" create -r -i d
+	atf_check -o match:'"readonly": *1' "$CTL" -j show d
+	# What is not in a state for it is passed over.
+	atf_check "$CTL" pause a
+	atf_check "$CTL" pause -l team
+	atf_check_equal "paused paused paused ready" \
+	    "$(state a) $(state b) $(state c) $(state d)"
+	atf_check_equal "1 1" "$(told a sandbox.pause) $(told b sandbox.pause)"
+	atf_check "$CTL" unpause b
+	atf_check -o save:json "$CTL" -j unpause -l team=red
+	atf_check_equal 2 "$(grep -c '"state":"ready"' json)"
+	atf_check "$CTL" pause b
+	atf_check "$CTL" stop -g 0.5 c
+	# A paused and a stopped one are resumed, the third is left alone.
+	atf_check -o save:json "$CTL" -j resume -l team=red
+	atf_check_equal 2 "$(grep -c '"state":"ready"' json)"
+	atf_check -s exit:66 -e match:'nobody: no such sandbox' \
+	    "$CTL" stop nobody b c
+	atf_check "$CTL" resume b c
+	atf_check_equal "ready ready ready" "$(state a) $(state b) $(state c)"
+	atf_check -o save:json "$CTL" -j restart -g 1 -l team d
+	atf_check_equal 4 "$(grep -c '"state":"ready"' json)"
+	# The grace is the client's: this one never ends by itself.
+	atf_check -o ignore "$CTL" exec -d d sh -c \
+	    'trap "" TERM; touch deaf; while :; do sleep 1000; done'
+	await '"$CTL" exec d test -e deaf'
+	atf_check "$CTL" stop -g 0.2 d
+	atf_check -o inline:"$(printf 'x%.0s' 1 2 3)\n" "$CTL" run -r -R \
+	    -q 1h sh -c 'touch /x 2>/dev/null || echo xxx'
+	atf_check "$CTL" delete -l team d
+	daemon_stop
+}
+labels_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case paused cleanup
 paused_head()
 {
@@ -244,6 +297,7 @@ died_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case bulk
+	atf_add_test_case labels
 	atf_add_test_case paused
 	atf_add_test_case outside
 	atf_add_test_case restarted
