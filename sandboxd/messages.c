@@ -228,7 +228,6 @@ static const struct msg_field f_box_create[] = {
 	MSG_F(msg_box_create, mcpus, M_UINT, 0, 0),
 	MSG_F(msg_box_create, pids, M_UINT, 0, 0),
 	MSG_F(msg_box_create, readonly, M_UINT, 0, 0),
-	MSG_F(msg_box_create, workdir, M_TEXT, SBX_DIR_MAX, 0),
 	MSG_F(msg_box_create, env, M_KVV, SBX_ENV_MAX, 0),
 };
 

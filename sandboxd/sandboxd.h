@@ -421,7 +421,6 @@ struct msg_box_create {
 	uint32_t	 mcpus;
 	uint32_t	 pids;
 	uint32_t	 readonly;
-	char		*workdir;
 	struct kvv	 env;
 };
 

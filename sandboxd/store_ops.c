@@ -124,7 +124,6 @@ runner_unlisten(struct sandbox *sb)
 static void
 send_box_create(struct sandbox *sb)
 {
-	static char		 none[1];
 	struct msg_box_create	 m;
 	struct proto_create	*c = sb->conf;
 
@@ -140,7 +139,6 @@ send_box_create(struct sandbox *sb)
 	m.mcpus = c->mcpus;
 	m.pids = c->pids;
 	m.readonly = c->readonly;
-	m.workdir = c->workdir != NULL ? c->workdir : none;
 	m.env = c->env;
 	pipe_send(&st.broker, MSG_BOX_CREATE, sb->op.number, 0, 0, -1, &m);
 }

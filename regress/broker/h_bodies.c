@@ -110,8 +110,6 @@ order(struct policy *p, struct msg_box_create *req)
 	req->mcpus = number(10, p->conf.max_mcpus);
 	req->pids = number(4, p->conf.max_pids);
 	req->readonly = rnd(3);
-	if ((req->workdir = strdup(rnd(2) ? "" : "/etc/..")) == NULL)
-		err(1, NULL);
 	environment(req);
 }
 

@@ -64,7 +64,6 @@ setup(const atf_tc_t *tc)
 	req.memory = 64 << 20;
 	req.mcpus = 1000;
 	req.pids = 32;
-	req.workdir = strdup("/workspace/sub");
 	ATF_REQUIRE(kvv_add(&req.env, "GREETING", "hello") == 0);
 	box.req = &req;
 	box.tmp = c->tmp_size;

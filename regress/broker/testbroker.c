@@ -248,7 +248,6 @@ tb_request(struct tb *tb, struct msg_box_create *req, uint64_t n)
 	req->memory = 64 << 20;
 	req->mcpus = 1000;
 	req->pids = 32;
-	ATF_REQUIRE((req->workdir = strdup("")) != NULL);
 	snprintf(path, sizeof(path), "%s/mnt/%" PRIu64, tb->dir, n);
 	ATF_REQUIRE(mkdir(path, 0700) == 0 || errno == EEXIST);
 	ATF_REQUIRE(chown(path, req->uid, req->gid) == 0 || geteuid() != 0);
