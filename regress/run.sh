@@ -30,7 +30,7 @@
 # JOBS=n sets how many tests run at once (2), ASAN=yes takes the programs with
 # the sanitizers, KEEP=yes leaves the folder for a look at it.  POOR=yes lets
 # the daemon believe, by its fault points, that the kernel has no filters of
-# system calls and no Landlock; the area "sandbox" is about those and left out.
+# system calls and no Landlock, and passes strangers' descriptors on; the area "sandbox" is about those and left out.
 set -eu
 umask 022
 
@@ -138,7 +138,7 @@ done
 if [ "${POOR:-no}" = yes ]; then
 	built=$fault
 	SBX_SANDBOX=best-effort
-	SANDBOXD_LACK=seccomp,landlock,mdwe
+	SANDBOXD_LACK=seccomp,landlock,mdwe,passrights
 	export SBX_SANDBOX SANDBOXD_LACK
 fi
 if [ "${POOR:-no}" = yes ] && [ $# -eq 0 ]; then

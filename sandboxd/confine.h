@@ -64,7 +64,8 @@ char	*confine_call_name(int);
 
 /*
  * Builds for tests do without one layer if SANDBOXD_LACK names it, as if the
- * kernel did not have it.
+ * kernel did not have it; "passrights" is its refusal of a stranger's
+ * descriptors.
  */
 #ifdef FAULTS
 int	confine_lacks(const char *);

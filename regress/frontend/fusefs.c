@@ -1,4 +1,7 @@
-/* FUSE by hand: as much of it as an open(2) needs, and silence after. */
+/*
+ * FUSE by hand: as much of it as an open(2) and its owner's close(2) need, and
+ * silence for all others.
+ */
 
 #include <sys/types.h>
 #include <sys/mount.h>
@@ -69,9 +72,12 @@ keep_only(int a, int b)
 			close(fd);
 }
 
-/* Returns when the file is open. */
+/*
+ * The mount's owner may open and close.  Who else closes the file has had it,
+ * and waits for ever: nothing ends such a process.
+ */
 static void
-serve_open(int fd)
+serve(int fd, uint32_t owner)
 {
 	static uint64_t		 buf[(FUSE_MIN_READ_BUFFER + 65536) / 8];
 	struct fuse_in_header	*h = (struct fuse_in_header *)buf;
@@ -106,7 +112,16 @@ serve_open(int fd)
 		case FUSE_OPEN:
 			out.open.open_flags = FOPEN_DIRECT_IO;
 			reply(fd, h->unique, 0, &out.open, sizeof(out.open));
-			return;
+			break;
+		case FUSE_FLUSH:
+			if (h->pid == owner)
+				reply(fd, h->unique, 0, NULL, 0);
+			else
+				fprintf(stderr, "closed by %u\n", h->pid);
+			break;
+		case FUSE_RELEASE:
+			fprintf(stderr, "released\n");
+			break;
 		default:
 			reply(fd, h->unique, ENOSYS, NULL, 0);
 			break;
@@ -114,16 +129,47 @@ serve_open(int fd)
 	}
 }
 
-/* Mounts it where nobody else sees it; the open file, or -1. */
 static int
-mount_open(pid_t *server)
+proc_write(const char *path, const char *text)
+{
+	ssize_t	 len = (ssize_t)strlen(text), n;
+	int	 fd;
+
+	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1)
+		return (-1);
+	n = write(fd, text, len);
+	close(fd);
+	return (n == len ? 0 : -1);
+}
+
+/* A user of no rights is allowed this in name spaces of his own. */
+static int
+own_space(void)
+{
+	char	 uids[64], gids[64];
+
+	if (geteuid() == 0)
+		return (unshare(CLONE_NEWNS));
+	snprintf(uids, sizeof(uids), "0 %u 1", (unsigned int)geteuid());
+	snprintf(gids, sizeof(gids), "0 %u 1", (unsigned int)getegid());
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == -1 ||
+	    proc_write("/proc/self/uid_map", uids) == -1 ||
+	    proc_write("/proc/self/setgroups", "deny") == -1)
+		return (-1);
+	return (proc_write("/proc/self/gid_map", gids));
+}
+
+int
+fusefs_open(const char *device, pid_t *server)
 {
 	char	 opts[128];
+	pid_t	 owner = getpid();
 	int	 fd, file;
 
-	if (unshare(CLONE_NEWNS) == -1 ||
+	*server = -1;
+	if (own_space() == -1 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
-	    (fd = open("/dev/fuse", O_RDWR | O_CLOEXEC)) == -1)
+	    (fd = open(device, O_RDWR | O_CLOEXEC)) == -1)
 		return (-1);
 	snprintf(opts, sizeof(opts),
 	    "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
@@ -134,9 +180,8 @@ mount_open(pid_t *server)
 	if ((*server = fork()) == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		keep_only(fd, fd);
-		serve_open(fd);
-		for (;;)
-			pause();
+		serve(fd, (uint32_t)owner);
+		_exit(1);
 	}
 	close(fd);
 	if (*server == -1 || (file = open("/tmp/f", O_RDWR)) == -1)
@@ -156,7 +201,7 @@ fusefs_send(int sock, const void *data, size_t len)
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		keep_only(sock, p[1]);
-		if ((file = mount_open(&server)) == -1) {
+		if ((file = fusefs_open("/dev/fuse", &server)) == -1) {
 			fprintf(stderr, "no FUSE: %s\n", strerror(errno));
 			if (server > 0)
 				kill(server, SIGKILL);
