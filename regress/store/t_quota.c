@@ -2,13 +2,14 @@
  * Limits: what is refused past them, with which text, and that what is in use
  * is right after each way in which it can end, and after a restart.
  *
- * regress-srcs: ring.c
+ * regress-srcs: ring.c watch.c
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ring.h"
+#include "watch.h"
 
 #define ME		21	/* a session with limits, and its user */
 #define ME_UID		1500
@@ -115,23 +116,10 @@ delete(uint64_t n, const char *id)
 static void
 stop(uint64_t n, const char *id)
 {
-	struct msg_guest_gone	 gone;
-	struct msg_box_state	 dead;
-	struct got		 g;
-	uint32_t		 req = ring_ref(ME, PROTO_STOP, id, 1);
+	uint32_t	 req = ring_ref(ME, PROTO_STOP, id, 1);
 
 	ring_answered(req, PROTO_ACCEPTED);
-	ring_skip(&ring.runner, MSG_GUEST_STOP);
-	memset(&gone, 0, sizeof(gone));
-	gone.n = n;
-	gone.bye = 1;
-	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &gone);
-	ring_get(&ring.broker, MSG_BOX_KILL, &g);
-	memset(&dead, 0, sizeof(dead));
-	dead.n = n;
-	ring_send(&ring.broker, MSG_BOX_DEAD, g.f.op, 0, 0, &dead);
-	ring_done(&g);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
+	watch_stop(n);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
 }

@@ -2,7 +2,7 @@
  * What a start, or the Engine's return, makes of a sandbox: each row of the
  * table in sandboxd(8), and what is kept because it is in doubt.
  *
- * regress-srcs: ring.c
+ * regress-srcs: ring.c watch.c
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 
 #include "recover.h"
 #include "ring.h"
+#include "watch.h"
 
 static const char *const	 places[AT_NPLACES] = {
 	"none", "ended", "runs", "other"
@@ -23,94 +24,17 @@ static const enum sbx_state	 states[] = {
 };
 
 static void
-show(const char *id, struct got *g)
-{
-	struct got	 end;
-	uint32_t	 req;
-
-	req = ring_ref(USER_SESSION, PROTO_SHOW, id, 0);
-	ring_answer(req, PROTO_SANDBOX, g);
-	ring_answer(req, PROTO_END, &end);
-	ring_done(&end);
-}
-
-/* Another pipe's messages come when they come. */
-static int
-again(int *tries)
-{
-	struct timespec	 ts = { 0, 10 * 1000 * 1000 };
-
-	nanosleep(&ts, NULL);
-	return (++*tries < 6000);
-}
-
-static void
-cause_is(const char *id, const char *state, const char *cause)
-{
-	struct got	 g;
-	int		 tries = 0, ok;
-
-	do {
-		show(id, &g);
-		ok = strcmp(g.m.sandbox.state, state) == 0 &&
-		    strncmp(g.m.sandbox.cause, cause, strlen(cause)) == 0;
-		if (!ok)
-			printf("%s: %s, %s\n", id, g.m.sandbox.state,
-			    g.m.sandbox.cause);
-		ring_done(&g);
-	} while (!ok && again(&tries));
-	ATF_REQUIRE_MSG(ok, "%s is not %s: %s", id, state, cause);
-}
-
-static void
 missing_is(const char *id, int is)
 {
 	struct got	 g;
 	int		 tries = 0, ok;
 
 	do {
-		show(id, &g);
+		watch_show(id, &g);
 		ok = (g.m.sandbox.missing != 0) == is;
 		ring_done(&g);
-	} while (!ok && again(&tries));
+	} while (!ok && watch_again(&tries));
 	ATF_REQUIRE_MSG(ok, "%s is %smissing", id, is ? "not " : "");
-}
-
-/* How often such an event of the sandbox ("": of the host) is in the log. */
-static int
-count(const char *id, const char *type)
-{
-	struct proto_events	 m;
-	struct got		 g;
-	uint32_t		 req;
-	int			 n = 0, more = 1;
-
-	memset(&m, 0, sizeof(m));
-	m.sandbox = strdup(id);
-	strlcpy(m.type, type, sizeof(m.type));
-	m.from = 1;
-	req = ring_ask(id[0] == '\0' ? ROOT_SESSION : USER_SESSION,
-	    PROTO_EVENTS, &m);
-	free(m.sandbox);
-	while (more) {
-		ring_frame_any(&ring.frontend, &g);
-		ATF_REQUIRE_EQ(g.f.req, req);
-		ATF_REQUIRE(g.f.type == PROTO_EVENT || g.f.type == PROTO_END);
-		more = g.f.type == PROTO_EVENT;
-		n += more;
-		ring_done(&g);
-	}
-	return (n);
-}
-
-static void
-count_is(const char *id, const char *type, int n)
-{
-	int	 tries = 0;
-
-	while (count(id, type) != n)
-		ATF_REQUIRE_MSG(again(&tries), "%d of %s", count(id, type),
-		    type);
 }
 
 static struct msg_box_state
@@ -173,34 +97,11 @@ ready(const char *id, char nonce[33])
 }
 
 static void
-ask(uint32_t type, const char *id)
-{
-	uint32_t	 req = ring_ref(USER_SESSION, type, id, 0);
-
-	ring_answered(req, PROTO_ACCEPTED);
-	ring_answered(req, PROTO_END);
-}
-
-static void
 stop(uint64_t n, const char *id)
 {
-	struct msg_guest_gone	 gone;
-	struct msg_box_state	 dead;
-	struct got		 g;
-
-	ask(PROTO_STOP, id);
-	ring_skip(&ring.runner, MSG_GUEST_STOP);
-	memset(&gone, 0, sizeof(gone));
-	gone.n = n;
-	gone.bye = 1;
-	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &gone);
-	ring_get(&ring.broker, MSG_BOX_KILL, &g);
-	memset(&dead, 0, sizeof(dead));
-	dead.n = n;
-	ring_send(&ring.broker, MSG_BOX_DEAD, g.f.op, 0, 0, &dead);
-	ring_done(&g);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-	cause_is(id, "stopped", "");
+	watch_ask(PROTO_STOP, id);
+	watch_stop(n);
+	watch_cause(id, "stopped", "");
 }
 
 /* A sandbox in that state, whose operation goes no further; its number. */
@@ -217,23 +118,23 @@ bring(enum sbx_state state, const char *id, char nonce[33])
 	n = ready(id, nonce);
 	switch (state) {
 	case SBX_STOPPING:
-		ask(PROTO_STOP, id);
+		watch_ask(PROTO_STOP, id);
 		ring_skip(&ring.runner, MSG_GUEST_STOP);
 		break;
 	case SBX_STOPPED:
 	case SBX_RESUMING:
 		stop(n, id);
 		if (state == SBX_RESUMING) {
-			ask(PROTO_RESUME, id);
+			watch_ask(PROTO_RESUME, id);
 			ring_skip(&ring.parent, MSG_WORK_MAKE);
 		}
 		break;
 	case SBX_DELETING:
 	case SBX_DELETED:
-		ask(PROTO_DELETE, id);
+		watch_ask(PROTO_DELETE, id);
 		if (state == SBX_DELETED) {
 			ring_removed(n);
-			cause_is(id, "deleted", "");
+			watch_cause(id, "deleted", "");
 		} else
 			ring_skip(&ring.broker, MSG_BOX_REMOVE);
 		break;
@@ -242,7 +143,7 @@ bring(enum sbx_state state, const char *id, char nonce[33])
 		box.gone = 1;
 		ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
 		ring_unboxed(n);
-		count_is(id, "sandbox.cleaned", 1);
+		watch_count(id, "sandbox.cleaned", 1);
 		break;
 	default:
 		break;
@@ -275,35 +176,35 @@ outcome(enum sbx_state state, enum at_engine at, uint64_t n)
 	switch (recover_judge(state, at)) {
 	case REC_AGAIN:
 		began_again(state);
-		cause_is("one", is, "");
+		watch_cause("one", is, "");
 		break;
 	case REC_MISSING:
 		ring_unboxed(n);
-		cause_is("one", "failed", "removed: ");
-		count_is("one", "sandbox.failed", 1);
+		watch_cause("one", "failed", "removed: ");
+		watch_count("one", "sandbox.failed", 1);
 		break;
 	case REC_STOPPED:
 		ring_skip(&ring.runner, MSG_UNLISTEN);
-		cause_is("one", "stopped",
+		watch_cause("one", "stopped",
 		    "killed: its container ended with status 137, while");
-		count_is("one", "sandbox.stopped", 1);
+		watch_count("one", "sandbox.stopped", 1);
 		break;
 	case REC_FOREIGN:
 		ring_unboxed(n);
-		cause_is("one", "failed", "foreign: ");
+		watch_cause("one", "failed", "foreign: ");
 		break;
 	case REC_KILL:
 		ring_skip(&ring.broker, MSG_BOX_KILL);
-		cause_is("one", is, "");
-		count_is("one", "sandbox.outside", 1);
+		watch_cause("one", is, "");
+		watch_count("one", "sandbox.outside", 1);
 		break;
 	case REC_UNDO:
 		ring_skip(&ring.broker, MSG_BOX_REMOVE);
-		cause_is("one", is, "");
+		watch_cause("one", is, "");
 		break;
 	case REC_KEEP:
-		cause_is("one", is, "");
-		count_is("one", "sandbox.outside", 0);
+		watch_cause("one", is, "");
+		watch_count("one", "sandbox.outside", 0);
 		break;
 	default:
 		atf_tc_fail("%s and %s: no outcome", is, places[at]);
@@ -398,7 +299,7 @@ status_is(uint64_t missing, uint64_t strays)
 		    g.m.status.strays == strays;
 		ring_done(&g);
 		ring_answered(req, PROTO_END);
-	} while (!ok && again(&tries));
+	} while (!ok && watch_again(&tries));
 	ATF_REQUIRE_MSG(ok, "not %d missing and %d strays", (int)missing,
 	    (int)strays);
 }
@@ -442,11 +343,11 @@ ATF_TC_BODY(quarantine, tc)
 	missing_is("one", 1);
 	missing_is("two", 1);
 	status_is(2, 0);
-	cause_is("one", "ready", "");
-	cause_is("two", "stopped", "");
+	watch_cause("one", "ready", "");
+	watch_cause("two", "stopped", "");
 	ring_refused(ring_ref(USER_SESSION, PROTO_RESUME, "two", 0),
 	    CODE_UNAVAILABLE);
-	count_is("one", "sandbox.missing", 1);
+	watch_count("one", "sandbox.missing", 1);
 	ring_quiet(&ring.broker);
 	ring_quiet(&ring.parent);
 	/* The same again says nothing again, also after a start. */
@@ -456,7 +357,7 @@ ATF_TC_BODY(quarantine, tc)
 	inventory_begin();
 	inventory_end();
 	missing_is("one", 1);
-	count_is("one", "sandbox.missing", 1);
+	watch_count("one", "sandbox.missing", 1);
 	/* One that is there does not make the others certain. */
 	req = reconcile(0);
 	inventory_has(n2, two, AT_ENDED);
@@ -465,7 +366,7 @@ ATF_TC_BODY(quarantine, tc)
 	missing_is("two", 0);
 	missing_is("one", 1);
 	status_is(1, 0);
-	count_is("two", "sandbox.found", 1);
+	watch_count("two", "sandbox.found", 1);
 	req = reconcile(0);
 	inventory_has(n1, one, AT_RUNS);
 	inventory_has(n2, two, AT_ENDED);
@@ -473,9 +374,9 @@ ATF_TC_BODY(quarantine, tc)
 	ring_answered(req, PROTO_END);
 	missing_is("one", 0);
 	status_is(0, 0);
-	cause_is("one", "ready", "");
-	count_is("one", "sandbox.found", 1);
-	count_is("one", "sandbox.failed", 0);
+	watch_cause("one", "ready", "");
+	watch_count("one", "sandbox.found", 1);
+	watch_count("one", "sandbox.failed", 0);
 	ring_quiet(&ring.broker);
 	ring_stop();
 }
@@ -500,9 +401,9 @@ ATF_TC_BODY(given_up, tc)
 	inventory_begin();
 	inventory_end();
 	missing_is("one", 1);
-	ask(PROTO_DELETE, "one");
+	watch_ask(PROTO_DELETE, "one");
 	ring_removed(n1);
-	cause_is("one", "deleted", "");
+	watch_cause("one", "deleted", "");
 	missing_is("one", 0);
 	status_is(1, 0);
 	ring_refused(ring_ask(USER_SESSION, PROTO_RECONCILE, &m),
@@ -515,16 +416,16 @@ ATF_TC_BODY(given_up, tc)
 	inventory_end();
 	ring_answered(req, PROTO_END);
 	ring_unboxed(n2);
-	cause_is("two", "failed", "removed: ");
+	watch_cause("two", "failed", "removed: ");
 	missing_is("two", 0);
 	/* Its container comes back after all: it is not left behind. */
-	count_is("two", "sandbox.cleaned", 1);
+	watch_count("two", "sandbox.cleaned", 1);
 	req = reconcile(0);
 	inventory_has(n2, two, AT_RUNS);
 	inventory_end();
 	ring_answered(req, PROTO_END);
 	ring_unboxed(n2);
-	cause_is("two", "failed", "removed: ");
+	watch_cause("two", "failed", "removed: ");
 	/* A word that was given is not kept for another time. */
 	n1 = ready("three", one);
 	req = reconcile(1);
@@ -575,7 +476,7 @@ ATF_TC_BODY(few, tc)
 	inventory_end();
 	ring_answered(req, PROTO_END);
 	ring_unboxed(n[11]);
-	cause_is("s11", "failed", "removed: ");
+	watch_cause("s11", "failed", "removed: ");
 	status_is(0, 0);
 	ring_stop();
 }
@@ -592,10 +493,10 @@ died(const char *id, int exitcode, int oom, const char *cause)
 	box.oom = oom;
 	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
-	cause_is(id, "stopped", cause);
+	watch_cause(id, "stopped", cause);
 	/* However often it is said, and found so: it is told once. */
 	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
-	count_is(id, "sandbox.stopped", 1);
+	watch_count(id, "sandbox.stopped", 1);
 	ring_quiet(&ring.broker);
 }
 
@@ -630,7 +531,7 @@ ATF_TC_BODY(engine_left, tc)
 	inventory_has(n, nonce, AT_ENDED);
 	inventory_end();
 	ring_skip(&ring.runner, MSG_UNLISTEN);
-	cause_is("one", "stopped", "engine_restart");
+	watch_cause("one", "stopped", "engine_restart");
 	ring_stop();
 }
 
@@ -667,14 +568,14 @@ ATF_TC_BODY(resume_on_start, tc)
 	ATF_REQUIRE_EQ(g.m.work.n, n1);
 	op = g.f.op;
 	ring_done(&g);
-	cause_is("one", "resuming", "");
-	cause_is("two", "stopped", "");
+	watch_cause("one", "resuming", "");
+	watch_cause("two", "stopped", "");
 	/* It is the sandbox that says so: this one was made before. */
-	cause_is("three", "stopped", "engine_restart");
+	watch_cause("three", "stopped", "engine_restart");
 	ring_make_ready(n1, op, MSG_BOX_START, NULL);
-	cause_is("one", "ready", "");
-	count_is("one", "sandbox.stopped", 1);
-	count_is("one", "sandbox.resume", 1);
+	watch_cause("one", "ready", "");
+	watch_count("one", "sandbox.stopped", 1);
+	watch_count("one", "sandbox.resume", 1);
 	/* By itself it is another matter. */
 	died("four", 137, 0, "killed: ");
 	/* And one that does not come up again is not tried again. */
@@ -691,7 +592,7 @@ ATF_TC_BODY(resume_on_start, tc)
 	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_END);
 	ring_removed(n1);
-	cause_is("one", "deleted", "");
+	watch_cause("one", "deleted", "");
 	ring_stop();
 }
 
@@ -709,7 +610,7 @@ ATF_TC_BODY(removed, tc)
 	box.gone = 1;
 	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &box);
 	ring_unboxed(n);
-	cause_is("one", "failed", "removed: ");
+	watch_cause("one", "failed", "removed: ");
 	ring_stop();
 }
 
@@ -756,7 +657,7 @@ ATF_TC_BODY(strays, tc)
 	inventory_end();
 	ring_answered(req, PROTO_END);
 	status_is(0, 1);
-	count_is("", "stray.found", 2);
+	watch_count("", "stray.found", 2);
 	/* The number is not given out again. */
 	ATF_CHECK_EQ(ready("new", nonce), 8);
 	req = reconcile(1);
@@ -766,7 +667,7 @@ ATF_TC_BODY(strays, tc)
 	stray_removed("c7");
 	ring_answered(req, PROTO_END);
 	status_is(0, 0);
-	count_is("", "stray.removed", 2);
+	watch_count("", "stray.removed", 2);
 	ring_state(USER_SESSION, "new", "ready");
 	ring_stop();
 }
@@ -790,7 +691,7 @@ ATF_TC_BODY(strays_due, tc)
 	inventory_has(7, "unknown", AT_RUNS);
 	inventory_end();
 	stray_removed("c7");
-	count_is("", "stray.removed", 1);
+	watch_count("", "stray.removed", 1);
 	ring_stop();
 }
 

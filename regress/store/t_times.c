@@ -5,7 +5,7 @@
  * Nothing here depends on how fast it is: what must not happen early is
  * asserted by the clock that no one sets, what must happen is waited for.
  *
- * regress-srcs: ring.c
+ * regress-srcs: ring.c watch.c
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "model.h"
 #include "record.h"
 #include "ring.h"
+#include "watch.h"
 
 #define HOUR	3600000ULL	/* ms */
 #define BOOT	"11111111-2222-3333-4444-555555555555"
@@ -92,29 +93,6 @@ ready(const char *id, uint64_t lifetime, uint64_t idle)
 	return (n);
 }
 
-/* The walk from the order to the guest until it is stopped. */
-static void
-stopping(uint64_t n)
-{
-	struct msg_guest_gone	 gone;
-	struct msg_box_state	 dead;
-	struct got		 g;
-
-	ring_get(&ring.runner, MSG_GUEST_STOP, &g);
-	ATF_REQUIRE_EQ(g.m.ref.n, n);
-	ring_done(&g);
-	memset(&gone, 0, sizeof(gone));
-	gone.n = n;
-	gone.bye = 1;
-	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &gone);
-	ring_get(&ring.broker, MSG_BOX_KILL, &g);
-	memset(&dead, 0, sizeof(dead));
-	dead.n = n;
-	ring_send(&ring.broker, MSG_BOX_DEAD, g.f.op, 0, 0, &dead);
-	ring_done(&g);
-	ring_skip(&ring.runner, MSG_UNLISTEN);
-}
-
 static void
 resume(uint64_t n, const char *id)
 {
@@ -136,13 +114,10 @@ static void
 show(const char *id, struct proto_sandbox *s)
 {
 	struct got	 g;
-	uint32_t	 req;
 
-	req = ring_ref(USER_SESSION, PROTO_SHOW, id, 0);
-	ring_answer(req, PROTO_SANDBOX, &g);
+	watch_show(id, &g);
 	*s = g.m.sandbox;
 	ring_done(&g);
-	ring_answered(req, PROTO_END);
 }
 
 /* What the store was told before may be written only later. */
@@ -248,7 +223,7 @@ ATF_TC_BODY(lifetime, tc)
 	up();
 	began = now_ms();
 	n = ready("web", 500, 0);
-	stopping(n);
+	watch_stop(n);
 	ATF_CHECK(now_ms() - began >= 500);
 	ring_removed(n);
 	/* Those that have none live on, and cost nothing. */
@@ -282,7 +257,7 @@ ATF_TC_BODY(lifetime_states, tc)
 	req = ring_ref(USER_SESSION, PROTO_STOP, "web", 0);
 	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_END);
-	stopping(n);
+	watch_stop(n);
 	become("web", "stopped");
 	next_must("web", "delete", "lifetime", 1500);
 	ring_removed(n);
@@ -299,7 +274,7 @@ ATF_TC_BODY(lifetime_states, tc)
 	ring_make_ready(m, op, MSG_BOX_CREATE, NULL);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
-	stopping(m);
+	watch_stop(m);
 	ring_removed(m);
 	become("api", "deleted");
 	ring_stop();
@@ -331,7 +306,7 @@ ATF_TC_BODY(idle, tc)
 	since = now_ms();
 	ring_ended(n, 1, END_EXITED, 1);
 	ring_skip(&ring.runner, MSG_FORGET);
-	stopping(n);
+	watch_stop(n);
 	ATF_CHECK(now_ms() - since >= 400);
 	become("web", "stopped");
 	show("web", &s);
@@ -343,7 +318,7 @@ ATF_TC_BODY(idle, tc)
 	next_must("web", "", "", 0);
 	since = now_ms();
 	resume(n, "web");
-	stopping(n);
+	watch_stop(n);
 	ATF_CHECK(now_ms() - since >= 400);
 	become("web", "stopped");
 	/* Longer, while it runs. */
@@ -479,7 +454,7 @@ ATF_TC_BODY(retain, tc)
 	req = ring_ref(USER_SESSION, PROTO_STOP, "web", 0);
 	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_END);
-	stopping(n);
+	watch_stop(n);
 	become("web", "stopped");
 	m = ring_create(USER_SESSION, "bad", &op);
 	req = ring.req;
@@ -679,7 +654,7 @@ ATF_TC_BODY(older, tc)
 	req = ring_ref(USER_SESSION, PROTO_STOP, "web", 0);
 	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_END);
-	stopping(n);
+	watch_stop(n);
 	become("web", "stopped");
 	ring_kill();
 	db_age(n);
