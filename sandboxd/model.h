@@ -219,6 +219,9 @@ struct sandbox {
 	uint64_t		 hold;		/* not again before that */
 	u_int			 tries;
 	uint64_t		 worked;	/* it had something to do then */
+	int			 lost;		/* its rows could not be read */
+	int			 bare;		/* nor could its own */
+	enum sbx_state		 told;		/* and its events end so */
 };
 RB_HEAD(sbx_by_n, sandbox);
 RB_HEAD(sbx_by_id, sandbox);
@@ -233,6 +236,7 @@ struct model {
 	u_int			 count;		/* not deleted */
 	u_int			 nlive;		/* execs without an end */
 	u_int			 newer;		/* rows with a rest */
+	int			 alien;		/* a row that only those know */
 };
 
 RB_PROTOTYPE(sbx_by_n, sandbox, by_n, sbx_cmp_n)

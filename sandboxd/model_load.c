@@ -10,53 +10,61 @@
 #include "model_rows.h"
 #include "store.h"
 
-struct load {
-	struct model	*m;
-	int		 bad;
-};
+/*
+ * A row that does not say what it should: what is known without it is found
+ * once the walk is over.
+ */
+static void
+load_bare(struct model *m, struct sandbox *sb, uint64_t n)
+{
+	msg_rest_clear(&sb->rest);
+	/* What was read before the damage may hold its name. */
+	if (sb->r.n != n)
+		memset(&sb->r, 0, sizeof(sb->r));
+	sb->r.n = n;
+	sb->bare = 1;
+	lost_mark(m, sb);
+	RB_INSERT(sbx_by_n, &m->by_n, sb);
+}
 
 static int
 load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
     size_t nval)
 {
-	struct load	*w = arg;
+	struct model	*m = arg;
 	struct sandbox	*sb;
 
-	if (nkey != 9 || key[0] != 'S')
+	if (key[0] != 'S')
 		return (1);
-	sb = sandbox_new();
-	if (row_sandbox(w->m, key, val, nval, &sb->r, &sb->rest) == -1) {
-		w->bad = 1;
-		sandbox_free(sb);
-		return (1);
+	if (nkey != 9) {
+		log_warnx("state.db: damaged: a sandbox's key of %zu bytes",
+		    nkey);
+		return (0);
 	}
-	w->m->newer += sb->rest.n != 0;
-	RB_INSERT(sbx_by_n, &w->m->by_n, sb);
-	RB_INSERT(sbx_by_id, &w->m->by_id, sb);
+	sb = sandbox_new();
+	if (row_sandbox(m, key, val, nval, &sb->r, &sb->rest) == -1) {
+		if (m->alien) {
+			sandbox_free(sb);
+			return (1);
+		}
+		load_bare(m, sb, record_get64(key + 1));
+		return (0);
+	}
+	m->newer += sb->rest.n != 0;
+	RB_INSERT(sbx_by_n, &m->by_n, sb);
+	RB_INSERT(sbx_by_id, &m->by_id, sb);
 	if (sb->r.key[0] != '\0')
-		RB_INSERT(sbx_by_key, &w->m->by_key, sb);
+		RB_INSERT(sbx_by_key, &m->by_key, sb);
 	if (sb->r.state != SBX_DELETED) {
-		w->m->count++;
+		m->count++;
 		quota_own(sb);
 	}
 	return (0);
 }
 
-/* What is beside the row. */
 static int
-load_rest(struct model *m, struct sandbox *sb)
+load_conf(struct model *m, struct sandbox *sb)
 {
-	if (model_get_counters(m, sb->r.n, &sb->sseq, &sb->last_k) != 0)
-		goto bad;
-	if (row_times(m, sb->r.n, &sb->t, &sb->times_rest) == -1)
-		return (-1);
-	/* Since then it was in another one, or a version without D had it. */
-	if (sb->t.state != sb->r.state || sb->t.changed != sb->r.changed)
-		sb->t.state = SBX_NONE;
-	if (sb->r.state == SBX_DELETED)
-		return (0);
-	if (row_todo(m, sb->r.n, &sb->todo) == -1)
-		goto bad;
 	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL)
 		fatal("%s", __func__);
 	if (row_conf(m, sb->r.n, sb->conf, &sb->conf_rest) == 0) {
@@ -65,9 +73,31 @@ load_rest(struct model *m, struct sandbox *sb)
 	}
 	free(sb->conf);
 	sb->conf = NULL;
+	return (-1);
+}
+
+/* What is beside the row. */
+static int
+load_rest(struct model *m, struct sandbox *sb)
+{
+	m->db->why[0] = '\0';
+	if (model_get_counters(m, sb->r.n, &sb->sseq, &sb->last_k) != 0)
+		goto bad;
+	if (row_times(m, sb->r.n, &sb->t, &sb->times_rest) == -1)
+		goto bad;
+	/* Since then it was in another one, or a version without D had it. */
+	if (sb->t.state != sb->r.state || sb->t.changed != sb->r.changed)
+		sb->t.state = SBX_NONE;
+	if (sb->r.state == SBX_DELETED)
+		return (0);
+	if (row_todo(m, sb->r.n, &sb->todo) == -1 || load_conf(m, sb) == -1)
+		goto bad;
+	return (0);
  bad:
-	snprintf(m->db->why, sizeof(m->db->why), "state.db: damaged: "
-	    "what belongs to sandbox %llu", (unsigned long long)sb->r.n);
+	if (m->db->why[0] == '\0')
+		snprintf(m->db->why, sizeof(m->db->why), "state.db: missing: "
+		    "what belongs to sandbox %llu",
+		    (unsigned long long)sb->r.n);
 	return (-1);
 }
 
@@ -75,55 +105,99 @@ static int
 load_live(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
     size_t nval)
 {
-	struct load	*w = arg;
-	struct sandbox	*sb;
+	struct model	*m = arg;
+	struct sandbox	*sb = NULL;
 	struct exec	*ex;
 
 	(void)val;
 	(void)nval;
-	if (nkey != 17 || key[0] != 'L')
+	if (key[0] != 'L')
 		return (1);
-	if ((sb = model_number(w->m, record_get64(key + 1))) == NULL) {
-		snprintf(w->m->db->why, sizeof(w->m->db->why),
-		    "state.db: damaged: exec of no sandbox");
-		w->bad = 1;
-		return (1);
+	if (nkey != 17 ||
+	    (sb = model_number(m, record_get64(key + 1))) == NULL) {
+		log_warnx("state.db: damaged: exec %llu.%llu of no sandbox",
+		    nkey < 9 ? 0ULL : (unsigned long long)record_get64(key +
+		    1), nkey < 17 ? 0ULL :
+		    (unsigned long long)record_get64(key + 9));
+		return (0);
 	}
 	ex = model_exec_new(sb);
 	ex->r.k = record_get64(key + 9);
 	RB_INSERT(exec_tree, &sb->execs, ex);
 	sb->nexecs++;
-	w->m->nlive++;
+	m->nlive++;
 	return (0);
 }
 
+/* Is its request there to be sent, unless it has been? */
 static int
-load_execs(struct model *m, struct sandbox *sb)
+load_start(struct model *m, struct exec *ex)
 {
-	struct exec	*ex;
-	uint64_t	 k;
+	struct msg_start	 s;
+
+	if (ex->r.state != EXEC_PENDING)
+		return (0);
+	switch (model_get_start(m, ex->r.n, ex->r.k, &s)) {
+	case EDB_OK:
+		msg_clear(&s, msg_def(MSG_START));
+		return (0);
+	case EDB_NOTFOUND:
+		return (0);
+	default:
+		return (-1);
+	}
+}
+
+/* 0, or -1 and what is known of it without its row. */
+static int
+load_exec(struct model *m, struct exec *ex)
+{
+	uint64_t	 n = ex->sb->r.n, k = ex->r.k;
 	int		 ret;
 
-	RB_FOREACH(ex, exec_tree, &sb->execs) {
-		k = ex->r.k;
-		if ((ret = row_exec(m, sb->r.n, k, &ex->r, &ex->rest)) == -1)
-			return (-1);
-		if (ret != 0 || ex->r.n != sb->r.n || ex->r.k != k) {
-			snprintf(m->db->why, sizeof(m->db->why),
-			    "state.db: damaged: exec %llu.%llu",
-			    (unsigned long long)sb->r.n,
-			    (unsigned long long)k);
-			return (-1);
-		}
+	m->db->why[0] = '\0';
+	ret = row_exec(m, n, k, &ex->r, &ex->rest);
+	if (ret == 0 && ex->r.n == n && ex->r.k == k &&
+	    load_start(m, ex) == 0) {
 		m->newer += ex->rest.n != 0;
+		return (0);
 	}
-	return (0);
+	if (ret == 0) {
+		exec_row_clear(&ex->r);
+		msg_rest_clear(&ex->rest);
+	}
+	if (m->db->why[0] == '\0')
+		snprintf(m->db->why, sizeof(m->db->why),
+		    "state.db: damaged: exec %llu.%llu",
+		    (unsigned long long)n, (unsigned long long)k);
+	memset(&ex->r, 0, sizeof(ex->r));
+	ex->r.n = n;
+	ex->r.k = k;
+	ex->r.state = EXEC_RUNNING;
+	return (-1);
+}
+
+static int
+load_one(struct model *m, struct sandbox *sb)
+{
+	struct exec	*ex;
+
+	if (load_rest(m, sb) == -1)
+		lost_mark(m, sb);
+	RB_FOREACH(ex, exec_tree, &sb->execs)
+		if (load_exec(m, ex) == -1)
+			lost_mark(m, sb);
+	if (!sb->lost)
+		return (0);
+	/* A newer program's is not for us to judge, nor a page that is bad. */
+	if (m->alien || m->db->panic)
+		return (-1);
+	return (lost_restore(m, sb));
 }
 
 int
 model_open(struct model *m, struct eventdb *db)
 {
-	struct load	 w = { m, 0 };
 	struct sandbox	*sb;
 	const uint8_t	*val;
 	size_t		 len;
@@ -143,13 +217,12 @@ model_open(struct model *m, struct eventdb *db)
 	case EDB_FAIL:
 		return (-1);
 	}
-	if (eventdb_walk(db, EDB_STATE, "S", 1, load_sandbox, &w) != 0 ||
-	    w.bad)
-		return (-1);
-	if (eventdb_walk(db, EDB_STATE, "L", 1, load_live, &w) != 0 || w.bad)
+	if (eventdb_walk(db, EDB_STATE, "S", 1, load_sandbox, m) != 0 ||
+	    m->alien ||
+	    eventdb_walk(db, EDB_STATE, "L", 1, load_live, m) != 0)
 		return (-1);
 	RB_FOREACH(sb, sbx_by_n, &m->by_n)
-		if (load_rest(m, sb) == -1 || load_execs(m, sb) == -1)
+		if (load_one(m, sb) == -1)
 			return (-1);
 	return (0);
 }

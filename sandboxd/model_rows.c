@@ -347,12 +347,15 @@ model_del(struct batch *b, struct sandbox *sb)
 
 	for (i = 0; letters[i] != '\0'; i++) {
 		len = key_make(key, letters[i], sb->r.n, 0);
-		/* One that never started has no facts, few have a T. */
+		/*
+		 * One that never started has no facts, few have a T; and
+		 * what was damaged may lack more.
+		 */
 		switch (eventdb_del(b->db, EDB_STATE, key, len)) {
 		case EDB_OK:
 			break;
 		case EDB_NOTFOUND:
-			if (strchr("FTD", letters[i]) != NULL)
+			if (strchr("CFTD", letters[i]) != NULL)
 				break;
 			/* FALLTHROUGH */
 		default:
@@ -367,6 +370,7 @@ static void
 model_newer(struct model *m, const char *what, uint64_t n, uint64_t k,
     uint32_t state)
 {
+	m->alien = 1;
 	snprintf(m->db->why, sizeof(m->db->why), "state.db: %s %llu.%llu is "
 	    "in state %u, which this version does not know", what,
 	    (unsigned long long)n, (unsigned long long)k, state);

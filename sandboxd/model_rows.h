@@ -17,4 +17,8 @@ int	 row_exec(struct model *, uint64_t n, uint64_t k, struct exec_row *,
 int	 row_sandbox(struct model *, const uint8_t *key, const uint8_t *val,
 	    size_t nval, struct sbx_row *, struct msg_rest *);
 
+/* model_lost.c: for the reason that the database gave; and what is left. */
+void	 lost_mark(struct model *, struct sandbox *);
+int	 lost_restore(struct model *, struct sandbox *);
+
 #endif

@@ -398,6 +398,9 @@ store_open(void)
 			st.op = sb->r.op;
 	store_before();
 	batch_following(&st.batch, body_started, NULL, NULL);
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+		if (sb->lost)
+			change_lost(sb);
 	log_debug("event log: %llu events, %u sandboxes, %u execs",
 	    (unsigned long long)st.log.seq, st.model.count, st.model.nlive);
 }

@@ -330,6 +330,7 @@ void		 change_clean(struct sandbox *, const char *);
 void		 change_note(struct sandbox *, enum event_type, const char *,
 		    const char *);
 void		 change_execs(struct sandbox *);
+void		 change_lost(struct sandbox *);
 uint32_t	 uid_take(struct model *);
 int		 policy_image(const char *);
 

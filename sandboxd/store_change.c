@@ -215,6 +215,43 @@ change_state(struct sandbox *sb, enum sbx_verb verb, enum code code,
 }
 
 /*
+ * One whose rows could not be read: that is its end, and its rows can be read
+ * after it.  If this is not written the next start finds the same.
+ */
+static int
+body_lost(struct batch *b, void *arg)
+{
+	struct sandbox	*sb = arg;
+	struct kvv	 d = { 0 };
+
+	if (sb->r.state != SBX_FAILED ||
+	    lifecycle_next(sb->told, VERB_FAILED) == SBX_NONE)
+		return (BATCH_REFUSED);
+	if (exec_end_all(b, sb, EXEC_LOST, sb->r.cause) != BATCH_OK)
+		return (BATCH_FAIL);
+	detail_str(&d, "cause", sb->r.cause);
+	detail_str(&d, "code", code_name(CODE_INTERNAL));
+	if (store_event(b, sb, EV_SBX_FAILED, ACTOR_DAEMON, 0, &d) !=
+	    BATCH_OK || model_put_conf(b, sb) != BATCH_OK ||
+	    model_put_todo(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
+	return (model_put(b, sb));
+}
+
+/* Its container is removed when the Engine says what there is. */
+void
+change_lost(struct sandbox *sb)
+{
+	if (sb->r.state != SBX_FAILED)
+		return;
+	sb->r.op = store_op();
+	sb->r.changed = store_now();
+	sb->r.missing = 0;
+	sb->r.dirty = 1;
+	batch_gating(&st.batch, body_lost, NULL, sb);
+}
+
+/*
  * What failed has left nothing behind any more, or something that cannot be
  * removed and is named.
  */

@@ -95,6 +95,9 @@ reconcile_container(const struct msg_box_state *m)
 	struct sandbox	*sb;
 
 	sb = model_number(&st.model, m->n);
+	/* With its row the mark was lost: here it is again. */
+	if (sb != NULL && sb->bare && sb->r.nonce[0] == '\0')
+		strlcpy(sb->r.nonce, m->nonce, sizeof(sb->r.nonce));
 	/* A deleted one that is dirty no more has nothing left. */
 	if (sb == NULL || strcmp(m->nonce, sb->r.nonce) != 0 ||
 	    sb->r.state == SBX_DELETED) {

@@ -111,6 +111,20 @@ quota_disown(struct sandbox *sb)
 	abort();
 }
 
+/* Of what is damaged its events would tell more. */
+int
+eventlog_read_sandbox(struct eventlog *l, uint64_t n, uint64_t from,
+    eventlog_fn fn, void *arg)
+{
+	return (0);
+}
+
+int
+store_detail(const struct record *r, struct kvv *kv)
+{
+	abort();
+}
+
 static void
 clear(struct model *m)
 {

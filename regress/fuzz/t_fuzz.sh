@@ -65,7 +65,9 @@ sources()
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/model.c sandboxd/model_load.c \
-			    sandboxd/model_rows.c sandboxd/messages.c $MSG ;;
+			    sandboxd/model_lost.c sandboxd/model_rows.c \
+			    sandboxd/messages.c lib/spec_check.c lib/codes.c \
+			    $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
 			    sandboxd/runner_exec.c sandboxd/runner_input.c \
