@@ -369,6 +369,11 @@ if [ -s "$scratch/untold" ]; then
 	cut -c 1-4000 "$scratch/untold"
 	set -- "$1" $(($2 + 1)) "$3"
 fi
+# What tests with large figures have come to.
+if [ -s "$scratch/counted" ]; then
+	echo "===> counted"
+	sort "$scratch/counted" | cut -c 1-400
+fi
 # What passed without its subject.
 if [ -s "$scratch/untried" ]; then
 	echo "===> not tried on this system"

@@ -3,58 +3,7 @@
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
-
-# What writes its requests down lives and dies with it.
-engine()
-{
-	cmd=$1
-	shift
-	[ "$cmd" != kill ] || recorder_kill -KILL
-	sh "$SBX_TOP/regress/engine/engine.sh" "$cmd" "$E" "$@" \
-	    </dev/null >>"$E.out" 2>&1 || {
-		cat "$E.out" >&2
-		atf_fail "engine $cmd"
-	}
-	[ "$cmd" != start ] || recorder_start
-}
-
-recorder_start()
-{
-	rm -f "$RECORDED"
-	/usr/bin/python3 -I -B "$SBX_TOP/regress/engine/record.py" \
-	    "$RECORDED" "$ENGINE" "$(mktemp "$SBX_SCRATCH/requests.XXXXXX")" \
-	    "$SBX_SCRATCH" </dev/null >>"$E.out" 2>&1 &
-	echo $! >"$E/recorder"
-	await '[ -S "$RECORDED" ]'
-}
-
-recorder_kill()
-{
-	[ ! -s "$E/recorder" ] || kill "$1" "$(cat "$E/recorder")"
-	: >"$E/recorder"
-}
-
-# An Engine of the test's own; its folder is kept for the cleanup.
-engine_dir()
-{
-	E=$(mktemp -d /tmp/sbx.XXXXXX) || atf_fail "no scratch folder"
-	chmod 755 "$E"
-	echo "$E" >.engine
-	ENGINE=$E/docker.sock
-	RECORDED=$E/recorded
-}
-
-engine_cleanup()
-{
-	[ -f .engine ] || return 0
-	E=$(cat .engine)
-	ENGINE=$E/docker.sock
-	kill -CONT "$(cat "$E/pid")"
-	daemon_cleanup
-	recorder_kill -TERM
-	sh "$SBX_TOP/regress/engine/engine.sh" remove "$E" </dev/null
-	rm -rf "$E" "$E.out"
-}
+. "$(atf_get_srcdir)/../lib/engine.subr"
 
 status_has()
 {
@@ -86,7 +35,7 @@ away_at_start_body()
 }
 away_at_start_cleanup()
 {
-	engine_cleanup
+	engine_tidy
 }
 
 atf_test_case killed cleanup
@@ -130,7 +79,7 @@ killed_body()
 }
 killed_cleanup()
 {
-	engine_cleanup
+	engine_tidy
 }
 
 atf_test_case live_restore cleanup
@@ -160,7 +109,7 @@ live_restore_body()
 }
 live_restore_cleanup()
 {
-	engine_cleanup
+	engine_tidy
 }
 
 atf_test_case stopped cleanup
@@ -204,7 +153,7 @@ stopped_body()
 }
 stopped_cleanup()
 {
-	engine_cleanup
+	engine_tidy
 }
 
 # The run's Engine by a path of the test's own, as seen through the recorder.
@@ -428,7 +377,7 @@ full_body()
 }
 full_cleanup()
 {
-	engine_cleanup
+	engine_tidy
 }
 
 atf_init_test_cases()
