@@ -91,6 +91,21 @@ void	 sandbox_set_error(struct sandbox *, const struct proto_error *);
 int	 sandbox_pending(const struct sandbox *);
 
 /*
+ * Without waiting, for programs that have a loop.  What is queued leaves by
+ * sandbox_write_queued(), which returns 1 while the socket has no room for
+ * some of it: then poll(2) sandbox_fd() for POLLOUT too.  After a loss
+ * sandbox_begin() connects and greets; sandbox_greeted() returns 1 when that
+ * has been answered, 0 if it is not yet, -1; before that nothing else of the
+ * connection may be used.
+ */
+int	 sandbox_queue(struct sandbox *, uint32_t type, const void *msg,
+	    uint32_t *req);
+int	 sandbox_queue_credit(struct sandbox *, uint32_t req, uint32_t n);
+int	 sandbox_write_queued(struct sandbox *);
+int	 sandbox_begin(struct sandbox *);
+int	 sandbox_greeted(struct sandbox *);
+
+/*
  * Whole requests.  A callback gets each answer but END and ERROR, and may
  * keep what it holds by zeroing it there, and the descriptor by setting it
  * to -1; -1 from it ends the connection.  Answers to other requests stay for
@@ -208,5 +223,58 @@ int	 sandbox_attach(struct sandbox *, const struct proto_attach *,
 /* in is not used; the end of an exec that is followed ends it. */
 int	 sandbox_logs(struct sandbox *, const struct proto_attach *,
 	    struct sandbox_io *);
+
+/*
+ * The same in a loop of the caller's, any number at a time.  io stays the
+ * caller's and is used to the job's end, of which `wakefd', `wake' are not;
+ * with SANDBOX_IO_WRITE as `in' the input comes by sandbox_job_write().  info
+ * gets the command's end, and is NULL for LOGS.
+ *
+ * sandbox_job_fds() sets what is to be polled, and returns for how many
+ * milliseconds at most (-1: no end); a descriptor that is not to be read now
+ * may be set to -1.  sandbox_job_turn() takes the result.  Answers of which
+ * sandbox_job_owns() is true are for sandbox_job_take(); each of these
+ * returns -1 if the job cannot go on.  It is over with sandbox_job_over();
+ * sandbox_job_ended() tells that no answer is missing, but perhaps bytes.
+ *
+ * sandbox_job_lost() is to be called when the connection is lost, and
+ * returns -1 if the job ends by that; sandbox_job_again() on a new one, until
+ * it returns 1: 0 means that there is output of before to be read yet.
+ */
+#define SANDBOX_IO_WRITE	(-2)
+#define SANDBOX_JOB_FDS		4	/* outputs, input's pipe, input */
+
+struct pollfd;
+struct sandbox_job;
+
+struct sandbox_job *
+	 sandbox_job_run(struct sandbox *, const struct proto_exec *,
+	    const struct sandbox_io *, struct proto_exec_info *);
+/* type: PROTO_ATTACH or PROTO_LOGS */
+struct sandbox_job *
+	 sandbox_job_attach(struct sandbox *, uint32_t type,
+	    const struct proto_attach *, const struct sandbox_io *,
+	    struct proto_exec_info *);
+void	 sandbox_job_free(struct sandbox_job *);
+int	 sandbox_job_fds(const struct sandbox_job *, struct pollfd *);
+int	 sandbox_job_turn(struct sandbox_job *, const struct pollfd *);
+int	 sandbox_job_owns(const struct sandbox_job *,
+	    const struct sandbox_answer *);
+int	 sandbox_job_take(struct sandbox_job *, struct sandbox_answer *);
+/* How much of the input it took, 0 if there is no room now, -1. */
+ssize_t	 sandbox_job_write(struct sandbox_job *, const void *, size_t);
+/* That was all of it. */
+int	 sandbox_job_end(struct sandbox_job *);
+int	 sandbox_job_ended(const struct sandbox_job *);
+int	 sandbox_job_over(const struct sandbox_job *);
+/* The number of the request that it waits for. */
+uint32_t sandbox_job_req(const struct sandbox_job *);
+/* It broke off in the middle: the daemon goes on answering it. */
+int	 sandbox_job_broken(const struct sandbox_job *);
+/* The command's name, "" until it is known. */
+const char *
+	 sandbox_job_exec(const struct sandbox_job *);
+int	 sandbox_job_lost(struct sandbox_job *);
+int	 sandbox_job_again(struct sandbox_job *);
 
 #endif

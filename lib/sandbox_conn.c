@@ -64,6 +64,13 @@ sandbox_lost(struct sandbox *sb, enum code code, const char *fmt, ...)
 }
 
 void
+sandbox_hang_up(struct sandbox *sb)
+{
+	sb->err.lost = 1;
+	drop_connection(sb);
+}
+
+void
 sandbox_set_error(struct sandbox *sb, const struct proto_error *e)
 {
 	memset(&sb->err, 0, sizeof(sb->err));
@@ -298,6 +305,23 @@ sandbox_pending(const struct sandbox *sb)
 	return (have >= (hdr.len & ~IMSG_FD_MARK));
 }
 
+/* As much as the socket takes: 1 if some is left, 0, or -1. */
+int
+sandbox_write_queued(struct sandbox *sb)
+{
+	if (sb->fd == -1) {
+		sb->err.lost = 1;
+		return (-1);
+	}
+	if (imsgbuf_write(&sb->ibuf) == -1) {
+		/* What it said before it went is still to be read. */
+		if (errno != EPIPE && errno != ECONNRESET)
+			return (lost_by_errno(sb));
+		msgbuf_clear(&sb->ibuf.w);
+	}
+	return (imsgbuf_queuelen(&sb->ibuf) != 0);
+}
+
 /*
  * Writes what is queued.  While the daemon takes nothing its answers are
  * read, so that the two never wait for each other.
@@ -309,14 +333,8 @@ flush(struct sandbox *sb)
 	int			 n;
 
 	for (;;) {
-		if (imsgbuf_write(&sb->ibuf) == -1) {
-			/* What it said before it went is still to be read. */
-			if (errno != EPIPE && errno != ECONNRESET)
-				return (lost_by_errno(sb));
-			msgbuf_clear(&sb->ibuf.w);
-		}
-		if (imsgbuf_queuelen(&sb->ibuf) == 0)
-			return (0);
+		if ((n = sandbox_write_queued(sb)) != 1)
+			return (n);
 		while ((n = get(sb, &a)) == 1)
 			if (hold(sb, &a) == -1)
 				return (-1);
@@ -328,8 +346,9 @@ flush(struct sandbox *sb)
 	}
 }
 
+/* One message more to be written. */
 static int
-send_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
+queue_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
 {
 	const struct msg_def	*def;
 	const char		*beyond = NULL;
@@ -364,7 +383,13 @@ send_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
 	    buf.size) == -1)
 		ret = sandbox_fail(sb, CODE_INTERNAL, "%s", strerror(errno));
 	msgpack_sbuffer_destroy(&buf);
-	return (ret == -1 ? -1 : flush(sb));
+	return (ret);
+}
+
+static int
+send_as(struct sandbox *sb, uint32_t type, uint32_t req, const void *msg)
+{
+	return (queue_as(sb, type, req, msg) == -1 ? -1 : flush(sb));
 }
 
 static uint32_t
@@ -376,7 +401,7 @@ new_req(struct sandbox *sb)
 }
 
 int
-sandbox_send(struct sandbox *sb, uint32_t type, const void *msg,
+sandbox_queue(struct sandbox *sb, uint32_t type, const void *msg,
     uint32_t *req)
 {
 	uint32_t	 n = new_req(sb);
@@ -386,16 +411,29 @@ sandbox_send(struct sandbox *sb, uint32_t type, const void *msg,
 	if (type == PROTO_HELLO || type == PROTO_CREDIT)
 		return (sandbox_fail(sb, CODE_INVALID_ARGUMENT,
 		    "this request has a call of its own"));
-	return (send_as(sb, type, n, msg));
+	return (queue_as(sb, type, n, msg));
+}
+
+int
+sandbox_send(struct sandbox *sb, uint32_t type, const void *msg,
+    uint32_t *req)
+{
+	return (sandbox_queue(sb, type, msg, req) == -1 ? -1 : flush(sb));
+}
+
+int
+sandbox_queue_credit(struct sandbox *sb, uint32_t req, uint32_t n)
+{
+	struct proto_credit	 credit;
+
+	credit.n = n;
+	return (queue_as(sb, PROTO_CREDIT, req, &credit));
 }
 
 int
 sandbox_credit(struct sandbox *sb, uint32_t req, uint32_t n)
 {
-	struct proto_credit	 credit;
-
-	credit.n = n;
-	return (send_as(sb, PROTO_CREDIT, req, &credit));
+	return (sandbox_queue_credit(sb, req, n) == -1 ? -1 : flush(sb));
 }
 
 static int
@@ -485,7 +523,7 @@ take_hello(struct sandbox *sb, struct imsg *imsg, uint32_t req)
 }
 
 static int
-send_hello(struct sandbox *sb, uint32_t *req)
+send_hello(struct sandbox *sb)
 {
 	struct proto_hello	 hello;
 
@@ -493,36 +531,52 @@ send_hello(struct sandbox *sb, uint32_t *req)
 	hello.version = PROTO_VERSION;
 	hello.minor = sb->plain ? 0 : PROTO_MINOR;
 	memcpy(hello.client, sb->client, sizeof(hello.client));
-	*req = new_req(sb);
-	return (send_as(sb, PROTO_HELLO, *req, &hello));
+	sb->greeting = new_req(sb);
+	return (send_as(sb, PROTO_HELLO, sb->greeting, &hello));
+}
+
+static int
+greet_begin(struct sandbox *sb)
+{
+	memset(&sb->hello, 0, sizeof(sb->hello));
+	/* It may be another daemon by now. */
+	sb->plain = 0;
+	return (send_hello(sb));
+}
+
+/* What has been read of it: 1 if that was all, 0, or -1. */
+static int
+greet_step(struct sandbox *sb)
+{
+	struct imsg	 imsg;
+	int		 n;
+
+	while ((n = imsgbuf_get(&sb->ibuf, &imsg)) == 1) {
+		n = take_hello(sb, &imsg, sb->greeting);
+		imsg_free(&imsg);
+		if (n == 0) {
+			sb->greeting = 0;
+			return (1);
+		}
+		if (n == -1 || (n == 2 && send_hello(sb) == -1))
+			return (-1);
+	}
+	if (n == -1)
+		return (sandbox_lost(sb, CODE_PROTOCOL,
+		    "the peer is no sandboxd"));
+	return (0);
 }
 
 static int
 greet(struct sandbox *sb)
 {
-	struct imsg		 imsg;
-	uint32_t		 req;
-	int64_t			 deadline;
-	int			 n;
+	int64_t	 deadline;
+	int	 n;
 
-	memset(&sb->hello, 0, sizeof(sb->hello));
-	/* It may be another daemon by now. */
-	sb->plain = 0;
-	if (send_hello(sb, &req) == -1)
+	if (greet_begin(sb) == -1)
 		return (-1);
 	deadline = sandbox_now() + HELLO_WAIT;
-	for (;;) {
-		while ((n = imsgbuf_get(&sb->ibuf, &imsg)) == 1) {
-			n = take_hello(sb, &imsg, req);
-			imsg_free(&imsg);
-			if (n == 2 && (n = send_hello(sb, &req)) == 0)
-				continue;
-			if (n != 1)
-				return (n);
-		}
-		if (n == -1)
-			return (sandbox_lost(sb, CODE_PROTOCOL,
-			    "the peer is no sandboxd"));
+	while ((n = greet_step(sb)) == 0) {
 		if (!wait_fd(sb, POLLIN, deadline))
 			return (sandbox_lost(sb, CODE_DEADLINE_EXCEEDED,
 			    "no answer from the daemon in %d s",
@@ -530,6 +584,7 @@ greet(struct sandbox *sb)
 		if (fill(sb) == -1)
 			return (-1);
 	}
+	return (n == 1 ? 0 : -1);
 }
 
 struct sandbox *
@@ -559,6 +614,26 @@ sandbox_open(const char *path, const char *client, struct sandbox_error *e)
 		return (NULL);
 	}
 	return (sb);
+}
+
+int
+sandbox_begin(struct sandbox *sb)
+{
+	held_clear(sb);
+	drop_connection(sb);
+	return (connect_path(sb) == -1 ? -1 : greet_begin(sb));
+}
+
+int
+sandbox_greeted(struct sandbox *sb)
+{
+	if (sb->fd == -1)
+		return (-1);
+	if (sb->greeting == 0)
+		return (1);
+	if (fill(sb) == -1)
+		return (-1);
+	return (greet_step(sb));
 }
 
 int

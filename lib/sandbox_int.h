@@ -21,6 +21,7 @@ struct sandbox {
 	uint32_t		 nextreq;
 	struct proto_hello_ok	 hello;
 	int			 plain;	/* HELLO of 1.0 */
+	uint32_t		 greeting;	/* HELLO's number, 0: greeted */
 	struct sandbox_error	 err;
 	TAILQ_HEAD(, held)	 held;
 };
@@ -30,6 +31,8 @@ int	 sandbox_fail(struct sandbox *, enum code, const char *, ...)
 /* The same, and the connection is closed. */
 int	 sandbox_lost(struct sandbox *, enum code, const char *, ...)
 	    __attribute__((__format__(printf, 3, 4)));
+/* Closed, and the error that it has says so. */
+void	 sandbox_hang_up(struct sandbox *);
 int64_t	 sandbox_now(void);	/* ms, of a clock that nobody sets */
 /* Next answer to one request; the others' are held. */
 int	 sandbox_recv_req(struct sandbox *, uint32_t, struct sandbox_answer *,

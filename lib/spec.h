@@ -24,6 +24,10 @@ struct spec_error {
  */
 int	 spec_check(uint32_t type, const void *msg, struct spec_error *);
 
+/* The error of what the codec refused, by what it has told. */
+void	 spec_refuse(const struct msg_def *, const char *field,
+	    const char *why, struct spec_error *);
+
 /* Single grammars: 1 if it is good, else 0. */
 int	 spec_valid_id(const char *);		/* of a sandbox */
 int	 spec_valid_image(const char *);	/* name[:tag], registry/name */

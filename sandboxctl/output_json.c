@@ -28,16 +28,42 @@ json_need(json_t *v)
 	return (v);
 }
 
-/* JSON is UTF-8: a byte which is not becomes U+FFFD. */
+static json_t *
+json_base64(const void *data, size_t len)
+{
+	json_t	*v;
+	char	*text;
+
+	if ((text = malloc(BASE64_LEN(len) + 1)) == NULL)
+		json_no_memory();
+	base64_encode(text, data, len);
+	v = json_need(json_stringn(text, BASE64_LEN(len)));
+	free(text);
+	return (v);
+}
+
+/*
+ * JSON is UTF-8: a byte which is not becomes U+FFFD, unless it is to be told
+ * whole.
+ */
+static int	 whole;
+
 static json_t *
 json_text(const char *str)
 {
-	json_t	*v;
+	json_t	*v, *o;
 	char	*fixed, *to;
 	size_t	 len = strlen(str), i;
 
 	if ((v = json_string(str)) != NULL)
 		return (v);
+	if (whole) {
+		o = json_need(json_object());
+		if (json_object_set_new(o, "base64",
+		    json_base64(str, len)) == -1)
+			json_no_memory();
+		return (o);
+	}
 	if ((fixed = calloc(len + 1, 3)) == NULL)
 		json_no_memory();
 	to = fixed;
@@ -102,9 +128,13 @@ json_kvv(const struct kvv *kvv)
 {
 	json_t	*o = json_need(json_object()), *k;
 	size_t	 i;
+	int	 was = whole;
 
 	for (i = 0; i < kvv->n; i++) {
+		/* A name can be nothing but text. */
+		whole = 0;
 		k = json_text(kvv->v[i].k);
+		whole = was;
 		json_put(o, json_string_value(k), json_text(kvv->v[i].v));
 		json_decref(k);
 	}
@@ -128,6 +158,7 @@ static json_t *
 json_field(const struct msg_field *fd, const void *msg)
 {
 	const void		*p = (const char *)msg + fd->off;
+	const struct blob	*b;
 	const char		*s;
 
 	switch (fd->kind) {
@@ -148,7 +179,8 @@ json_field(const struct msg_field *fd, const void *msg)
 	case M_U64V:
 		return (json_u64v(p));
 	case M_BLOB:
-		break;
+		b = p;
+		return (json_base64(b->data, b->len));
 	}
 	return (json_need(json_null()));
 }
@@ -214,17 +246,73 @@ json_kind(FILE *f, uint32_t type, const void *msg)
 	json_line(f, o);
 }
 
-void
-json_error(FILE *f, const char *code, const char *field, const char *text)
+static json_t *
+json_of_error(const char *code, const char *field, const char *text)
 {
-	json_t	*e = json_need(json_object()), *o = json_need(json_object());
+	json_t	*e = json_need(json_object());
 
 	json_put(e, "code", json_text(code));
 	json_put(e, "text", json_text(text));
 	if (*field != '\0')
 		json_put(e, "field", json_text(field));
-	json_put(o, "error", e);
+	return (e);
+}
+
+void
+json_error(FILE *f, const char *code, const char *field, const char *text)
+{
+	json_t	*o = json_need(json_object());
+
+	json_put(o, "error", json_of_error(code, field, text));
 	json_line(f, o);
+}
+
+/* An answer of a session: id is what stands for it, as JSON. */
+static void
+json_answer_line(FILE *f, const char *id, const char *name, json_t *v)
+{
+	json_t	*o = json_need(json_object()), *i;
+
+	i = json_loads(id, JSON_DECODE_ANY, NULL);
+	json_put(o, "id", json_need(i));
+	json_put(o, name, v);
+	json_line(f, o);
+}
+
+void
+json_answer(FILE *f, const char *id, const struct msg_def *def,
+    const void *msg)
+{
+	json_t	*v;
+
+	whole = 1;
+	v = json_of(def, msg);
+	whole = 0;
+	json_answer_line(f, id, def->name, v);
+}
+
+void
+json_answer_error(FILE *f, const char *id, const char *code,
+    const char *field, const char *text)
+{
+	json_answer_line(f, id, "error", json_of_error(code, field, text));
+}
+
+static json_t *
+json_of_version(const struct proto_hello_ok *h)
+{
+	json_t	*o;
+
+	o = h == NULL ? json_need(json_object()) :
+	    json_of(proto_def(PROTO_HELLO_OK), h);
+	json_put(o, "sandboxctl", json_text(SANDBOXD_VERSION));
+	return (o);
+}
+
+void
+json_answer_version(FILE *f, const char *id, const struct proto_hello_ok *h)
+{
+	json_answer_line(f, id, "version", json_of_version(h));
 }
 
 /* The daemon's state, with its processes in an array. */
@@ -264,12 +352,7 @@ json_show(FILE *f, const struct proto_sandbox *s,
 void
 json_version(FILE *f, const struct proto_hello_ok *h)
 {
-	json_t	*o;
-
-	o = h == NULL ? json_need(json_object()) :
-	    json_of(proto_def(PROTO_HELLO_OK), h);
-	json_put(o, "sandboxctl", json_text(SANDBOXD_VERSION));
-	json_line(f, o);
+	json_line(f, json_of_version(h));
 }
 
 void

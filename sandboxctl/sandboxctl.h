@@ -208,5 +208,22 @@ void		 json_show(FILE *, const struct proto_sandbox *,
 		    const struct proto_control *, size_t);
 void		 json_version(FILE *, const struct proto_hello_ok *);
 void		 json_ping(FILE *, uint64_t);
+/* Of a session; id as JSON.  What is no UTF-8 is told whole. */
+void		 json_answer(FILE *, const char *id, const struct msg_def *,
+		    const void *);
+void		 json_answer_error(FILE *, const char *id, const char *,
+		    const char *, const char *);
+void		 json_answer_version(FILE *, const char *id,
+		    const struct proto_hello_ok *);
+
+/* input_json.c */
+struct spec_error;
+int		 json_decode(void *, const struct msg_def *, const void *,
+		    struct spec_error *);
+
+/* base64.c */
+#define BASE64_LEN(n)	(((n) + 2) / 3 * 4)
+void		 base64_encode(char *, const void *, size_t);
+ssize_t		 base64_decode(void *, const char *, size_t);
 
 #endif

@@ -174,40 +174,6 @@ request_shape(struct request *r, const union request_any *any)
 	}
 }
 
-/* Fields that the codec refuses: with the limit, where that is the fault. */
-static void
-refuse_field(struct client *c, uint32_t id, const struct msg_def *def,
-    const char *field, const char *why)
-{
-	const struct msg_field	*f = NULL;
-	enum code		 code = CODE_INVALID_ARGUMENT;
-	char			 text[TEXT_MAX + 1];
-	size_t			 i;
-
-	/* Not the client's fault, and another time it may pass. */
-	if (strcmp(why, "out of memory") == 0) {
-		client_error(c, id, CODE_UNAVAILABLE, "", why);
-		return;
-	}
-	if (field == NULL) {
-		snprintf(text, sizeof(text), "invalid %s: %s", def->name, why);
-		client_error(c, id, code, "", text);
-		return;
-	}
-	for (i = 0; i < def->nfields; i++)
-		if (strcmp(def->fields[i].name, field) == 0)
-			f = &def->fields[i];
-	if (f != NULL && strncmp(why, "too ", 4) == 0 &&
-	    strcmp(why, "too small") != 0) {
-		code = CODE_LIMIT_EXCEEDED;
-		snprintf(text, sizeof(text),
-		    "invalid %s: %s: the limit is %llu", field, why,
-		    (unsigned long long)msg_max(f));
-	} else
-		snprintf(text, sizeof(text), "invalid %s: %s", field, why);
-	client_error(c, id, code, field, text);
-}
-
 /* More credit for a subscription.  A late one for an ended one is normal. */
 static const char *
 request_credit(struct client *c, uint32_t id, const union request_any *any)
@@ -318,7 +284,8 @@ request_recv(struct client *c, struct imsg *imsg)
 		/* What has no answer cannot be refused. */
 		if (type == PROTO_CREDIT)
 			return ("malformed credit");
-		refuse_field(c, id, def, field, why);
+		spec_refuse(def, field, why, &e);
+		client_error(c, id, e.code, e.field, e.text);
 		return (NULL);
 	}
 	if (spec_check(type, &any, &e) == -1) {

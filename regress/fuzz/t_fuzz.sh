@@ -24,7 +24,8 @@ sources()
 	case $1 in
 	f_chan)		echo regress/fuzz/fuzz.c lib/chan.c ;;
 	f_client)	echo regress/fuzz/fuzz.c lib/sandbox_conn.c \
-			    lib/sandbox_calls.c lib/sandbox_io.c lib/imsg.c \
+			    lib/sandbox_calls.c lib/sandbox_io.c \
+			    lib/sandbox_job.c lib/imsg.c \
 			    lib/ibuf.c lib/msgbuf.c lib/codes.c $MSG ;;
 	f_conf)		echo regress/fuzz/fuzz.c sandboxd/conf.c \
 			    sandboxd/conf_ids.c \
@@ -43,7 +44,8 @@ sources()
 	f_front)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/frontend_req.c \
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
-			    lib/msgbuf.c lib/spec_check.c lib/codes.c $MSG ;;
+			    lib/msgbuf.c lib/spec_check.c lib/spec_refuse.c \
+			    lib/codes.c $MSG ;;
 	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
 			    lib/gproto_msg.c \
@@ -61,7 +63,8 @@ sources()
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c lib/spec_check.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
-			    sandboxctl/output_json.c lib/spec_check.c \
+			    sandboxctl/output_json.c sandboxctl/base64.c \
+			    lib/spec_check.c \
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/model.c sandboxd/model_load.c \

@@ -123,7 +123,7 @@ parsers_body()
 	link
 	# The guests' protocol and the library of clients are not in it.
 	for o in gproto.o gproto_msg.o sandbox_calls.o sandbox_conn.o \
-	    sandbox_io.o; do
+	    sandbox_io.o sandbox_job.o; do
 		! grep -qx "$o" taken || atf_fail "$o is in it"
 	done
 	reached >reach
