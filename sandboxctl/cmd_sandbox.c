@@ -7,21 +7,27 @@
 
 #include "sandboxctl.h"
 
-/* The request as the options say; it borrows what they hold. */
-static void
-create_request(struct ctl *ctl, struct proto_create *req)
+/*
+ * With a key of its own the request can be sent again after a restart of the
+ * daemon, without making a second sandbox.
+ */
+void
+create_key(struct proto_create *req)
 {
 	uint8_t	 rnd[16];
 	size_t	 i;
 
-	memset(req, 0, sizeof(*req));
-	/*
-	 * With a key of its own the request can be sent again after a
-	 * restart of the daemon, without making a second sandbox.
-	 */
 	arc4random_buf(rnd, sizeof(rnd));
 	for (i = 0; i < sizeof(rnd); i++)
 		snprintf(req->key + 2 * i, 3, "%02x", rnd[i]);
+}
+
+/* The request as the options say; it borrows what they hold. */
+static void
+create_request(struct ctl *ctl, struct proto_create *req)
+{
+	memset(req, 0, sizeof(*req));
+	create_key(req);
 	req->labels = ctl->labels;
 	req->env = ctl->env;
 	req->memory = ctl->memory;

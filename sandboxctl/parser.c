@@ -99,6 +99,7 @@ const struct command commands[] = {
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
+	{ "session", opts_none, "", 0, 0, 0, cmd_session },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },

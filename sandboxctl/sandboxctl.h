@@ -127,6 +127,7 @@ int		 cmd_version(struct ctl *);
 int		 cmd_doctor(struct ctl *);
 
 /* cmd_sandbox.c */
+void		 create_key(struct proto_create *);
 int		 create_fill(struct ctl *, struct proto_create *);
 int		 cmd_create(struct ctl *);
 int		 cmd_extend(struct ctl *);
@@ -150,6 +151,9 @@ int		 cmd_kill(struct ctl *);
 int		 cmd_logs(struct ctl *);
 int		 cmd_ps(struct ctl *);
 int		 cmd_wait(struct ctl *);
+
+/* session.c */
+int		 cmd_session(struct ctl *);
 
 /* cmd_run.c */
 int		 cmd_run(struct ctl *);

@@ -24,7 +24,7 @@ COMMAND(extend) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(
 COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause)
-COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(show) COMMAND(status) COMMAND(stop)
+COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(version) COMMAND(wait)
 
 #define WORDS	32

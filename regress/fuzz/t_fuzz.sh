@@ -6,7 +6,7 @@
 # the others comes upon.
 
 TARGETS="f_chan f_client f_conf f_engine f_front f_gproto f_guest f_imsg f_msg f_ops
-    f_print f_record f_runner f_spec"
+    f_print f_record f_runner f_session f_spec"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -76,6 +76,11 @@ sources()
 			    sandboxd/runner_exec.c sandboxd/runner_input.c \
 			    sandboxd/messages.c lib/gproto.c \
 			    lib/gproto_msg.c $MSG ;;
+	f_session)	echo regress/fuzz/fuzz.c sandboxctl/session_line.c \
+			    sandboxctl/session_table.c \
+			    sandboxctl/input_json.c sandboxctl/base64.c \
+			    lib/spec_check.c lib/spec_refuse.c lib/codes.c \
+			    $MSG ;;
 	f_spec)		echo lib/spec_check.c lib/codes.c $MSG ;;
 	esac
 }
@@ -87,7 +92,7 @@ libs()
 	f_chan|f_front)	echo -levent_core ;;
 	f_conf)		echo -lutil ;;
 	f_engine|f_ops)	echo -ljansson -levent_core ;;
-	f_print)	echo -ljansson ;;
+	f_print|f_session) echo -ljansson ;;
 	f_runner)	echo -levent_core ;;
 	f_record)	echo -lmd -levent_core ;;
 	esac
@@ -138,6 +143,13 @@ fuzz()
 	f_conf)
 		sed -n 's/^	{ "\([a-z-]*\)",.*/"\1"/p' \
 		    "$SBX_TOP/sandboxd/parse.y"
+		;;
+	f_session)
+		sed -n 's/^	{ "\([a-z_]*\)",.*/"\1"/p' \
+		    "$SBX_TOP/sandboxctl/session_table.c"
+		sed -n 's/^	MSG_F([a-z_]*, \([a-z_0-9]*\),.*/"\1"/p' \
+		    "$SBX_TOP/lib/proto.c"
+		printf '"{\\"id\\":1,\\""\n"base64"\n"request"\n'
 		;;
 	*)
 		sed -n 's/^	MSG_F([a-z_]*, \([a-z_0-9]*\),.*/"\1"/p' \

@@ -1,0 +1,46 @@
+# A session: requests and answers as lines, on a real daemon.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+# play name [argument ...]: one of cases.py
+play()
+{
+	case=$1
+	shift
+	atf_check /usr/bin/python3 -I -B "$(atf_get_srcdir)/cases.py" \
+	    "$case" "$CTL" "$@"
+}
+
+# One daemon, one sandbox, one case of cases.py.
+simple()
+{
+	atf_test_case "$1" cleanup
+	eval "$1_head() {
+		atf_set descr '$2'
+		atf_set timeout 600
+	}
+	$1_body() {
+		world
+		box
+		play $1 \"\$BOX\" ${3:-}
+		daemon_stop
+	}
+	$1_cleanup() {
+		daemon_cleanup
+	}"
+}
+
+simple commands 'plain requests, and errors as -j has them'
+simple execs 'input, output, ends, signals, logs'
+simple cancel 'what is under way, what waits, what is not there'
+simple many '1,000 requests under way, 64 commands at once' 64
+simple windows 'one that nobody reads holds up no other'
+simple events 'subscriptions, by credit'
+
+atf_init_test_cases()
+{
+	for c in commands execs cancel many windows events; do
+		atf_add_test_case $c
+	done
+}

@@ -1,0 +1,192 @@
+/*
+ * session.h: what the files of a session share; see sandboxd-session(7).
+ *
+ *	session.c	the loop: lines in, lines out, signals
+ *	session_line.c	one line into a request
+ *	session_table.c	the requests that there are
+ *	session_call.c	requests under way, and their answers
+ *	session_job.c	commands with their bytes
+ *	session_conn.c	the connection, and another one after it
+ */
+
+#ifndef SESSION_H
+#define SESSION_H
+
+#include <sys/types.h>
+#include <sys/queue.h>
+#include <sys/tree.h>
+
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sandboxctl.h"
+#include "spec.h"
+
+#define SESSION_LINE_MAX	(1024 * 1024)	/* bytes, without newline */
+#define SESSION_ID_MAX		64	/* bytes of a text that is an id */
+#define SESSION_DEPTH_MAX	8	/* of one line's JSON */
+#define SESSION_OUT_MAX		(1024 * 1024)	/* not read by who drives us */
+#define SESSION_INPUT_MAX	(1024 * 1024)	/* not taken by one command */
+#define SESSION_QUEUE_MAX	4096	/* requests that wait to be sent */
+#define SESSION_BYTES_MAX	(16 * 1024 * 1024) /* and their lines */
+#define SESSION_LONG_MAX	64	/* of those that go on, at a time */
+
+/* What a request may have beside the fields of its message. */
+struct session_extra {
+	struct blob	 data;		/* input */
+	uint32_t	 detach;	/* exec */
+	uint32_t	 end;		/* input */
+	uint32_t	 input;		/* exec, attach */
+	uint64_t	 n;		/* credit */
+	uint64_t	 window;	/* exec, attach, logs; 0: none */
+};
+
+#define S_AGAIN		0x1	/* asked twice is asked once */
+#define S_LONG		0x2	/* goes on after its first answer */
+#define S_QUIET		0x4	/* and says nothing until its end */
+#define S_OF		0x8	/* is about another request */
+
+struct call;
+
+/* One request that a line may have. */
+struct session_def {
+	const char		*name;
+	uint32_t		 type;	/* of its message; 0: our own */
+	const char		*command;	/* that does the same, or NULL */
+	int			 flags;
+	const struct msg_def	*extra;	/* NULL: none */
+	/* Begins it; NULL: it is sent.  -1: it was answered, and is gone. */
+	int			(*begin)(struct call *);
+};
+
+/* A line, understood. */
+struct line {
+	char			*id;	/* as JSON; NULL: it has none */
+	const struct session_def *def;
+	char			*of;	/* the id of another, as JSON */
+	struct session_extra	 extra;
+	void			*msg;	/* of def->type; NULL: no fields */
+};
+
+/* A request under way. */
+TAILQ_HEAD(callq, call);
+struct call {
+	RB_ENTRY(call)		 node;
+	TAILQ_ENTRY(call)	 entry;
+	struct callq		*queue;		/* that it is in, or NULL */
+	struct line		 l;
+	size_t			 bytes;		/* of its line */
+	uint32_t		 req;		/* 0: not sent */
+	int			 islong;	/* goes on after an answer */
+	int			 isshort;	/* counts among those */
+	int			 answered;	/* told something but ACCEPTED */
+	int			 accepted;	/* told that */
+	int			 abandoned;	/* nobody is told any more */
+	uint64_t		 last;		/* where it goes on */
+	int64_t			 deadline;	/* of a wait; 0: none */
+	/* Subscriptions. */
+	int			 renew;		/* the credit is ours to give */
+	uint64_t		 events;
+	uint64_t		 credits;
+	uint64_t		 owed;		/* credit, not told yet */
+	/* Commands with their bytes. */
+	struct sandbox_job	*job;
+	struct sandbox_io	 io;
+	struct proto_exec_info	 info;
+	uint64_t		 off[3];
+	int64_t			 window;	/* bytes, if there is one */
+	int			 cancelled;
+	int			 killed;	/* KILL was sent */
+	int			 input_over;	/* the last of it was told us */
+	size_t			 held;		/* bytes in inputs */
+	struct callq		 inputs;	/* requests with input */
+	size_t			 done;		/* of one: bytes taken */
+};
+
+enum conn_state {
+	CONN_UP,
+	CONN_DOWN,		/* tried again at ss.retry */
+	CONN_GREETING,
+	CONN_LOST		/* for good */
+};
+
+struct session {
+	struct ctl		*ctl;
+	struct sandbox		*sb;
+	FILE			*out;		/* into the queue of lines */
+	int			 eof;		/* of our input */
+	int			 stopping;	/* by this signal */
+	int			 status;
+	/* To be sent: those that end by themselves, and those that go on. */
+	struct callq		 waiting[2];
+	size_t			 nwaiting[2];
+	size_t			 bytes[2];	/* of their lines */
+	struct callq		 sent;
+	unsigned int		 nshort;
+	unsigned int		 nlong;
+	enum conn_state		 conn;
+	int64_t			 retry;
+	int64_t			 until;		/* tried until then */
+	int			 pause;
+};
+extern struct session	 ss;
+
+/* session.c */
+size_t	 session_queued(void);	/* bytes of lines not read yet */
+int64_t	 session_now(void);	/* ms, of a clock that nobody sets */
+
+/* session_line.c */
+int	 line_parse(struct line *, const char *, size_t, struct spec_error *);
+void	 line_clear(struct line *);
+
+/* session_table.c */
+extern const struct session_def	 session_defs[];
+extern const size_t		 session_ndefs;
+const struct session_def *
+	 session_find(const char *);
+
+/* session_call.c */
+struct call
+	*call_find(const char *);
+void	 call_new(struct line *, size_t);
+void	 call_send_all(void);
+void	 call_take(struct sandbox_answer *);
+/* Each tells it and forgets the call. */
+void	 call_end(struct call *, const struct proto_end *);
+void	 call_error(struct call *, enum code, const char *, const char *);
+void	 call_sb_error(struct call *);
+void	 call_abandon(struct call *);
+void	 call_lost(void);
+void	 call_fail_all(enum code, const char *);
+void	 call_eof(void);
+void	 call_stop(int);
+int	 call_blocked(void);	/* no line is to be read now */
+int	 call_idle(void);
+void	 call_accepted(struct call *);
+int	 call_sent(struct call *);
+void	 call_each_job(void (*)(struct call *, void *), void *);
+/* Requests of our own, as session_def has them. */
+int	 call_cancel(struct call *);
+int	 call_credit(struct call *);
+int	 call_version(struct call *);
+void	 tell(const struct call *, uint32_t, const void *);
+void	 tell_error(const char *id, enum code, const char *, const char *);
+
+/* session_job.c */
+int	 job_begin(struct call *);
+int	 job_input(struct call *);
+void	 job_cancel(struct call *);
+void	 job_credit(struct call *, uint64_t);
+int	 job_fds(struct call *, struct pollfd *, int);
+void	 job_turn(struct call *, const struct pollfd *);
+void	 job_take(struct call *, struct sandbox_answer *);
+void	 job_lost(struct call *);
+void	 job_clear(struct call *);
+
+/* session_conn.c */
+void	 conn_lost(void);
+void	 conn_turn(void);
+int	 conn_wait(void);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * session_table.c: the requests of a session.
+ *
+ * One that is a message of the protocol has a line here, and nothing else:
+ * its members are the message's fields.  sandboxd-session(7) has the same
+ * table, and a test compares them.
+ */
+
+#include <string.h>
+
+#include "session.h"
+
+static const struct msg_field	 f_exec[] = {
+	MSG_F(session_extra, detach, M_UINT, 1, M_OPT),
+	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
+	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
+};
+static const struct msg_def	 x_exec =
+    MSG_DEF(0, "exec", session_extra, f_exec);
+
+static const struct msg_field	 f_attach[] = {
+	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
+	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
+};
+static const struct msg_def	 x_attach =
+    MSG_DEF(0, "attach", session_extra, f_attach);
+
+static const struct msg_field	 f_logs[] = {
+	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
+};
+static const struct msg_def	 x_logs =
+    MSG_DEF(0, "logs", session_extra, f_logs);
+
+static const struct msg_field	 f_credit[] = {
+	MSG_F(session_extra, n, M_UINT, INT64_MAX, 0),
+};
+static const struct msg_def	 x_credit =
+    MSG_DEF(0, "credit", session_extra, f_credit);
+
+static const struct msg_field	 f_input[] = {
+	MSG_F(session_extra, data, M_BLOB, SESSION_INPUT_MAX, M_OPT),
+	MSG_F(session_extra, end, M_UINT, 1, M_OPT),
+};
+static const struct msg_def	 x_input =
+    MSG_DEF(0, "input", session_extra, f_input);
+
+/* Sorted by their names. */
+const struct session_def	 session_defs[] = {
+	{ "attach", PROTO_ATTACH, NULL, S_LONG, &x_attach, job_begin },
+	{ "cancel", 0, NULL, S_OF, NULL, call_cancel },
+	{ "create", PROTO_CREATE, "create", S_AGAIN | S_LONG, NULL, NULL },
+	{ "credit", 0, NULL, S_OF, &x_credit, call_credit },
+	{ "delete", PROTO_DELETE, "delete", S_AGAIN | S_LONG, NULL, NULL },
+	{ "doctor", PROTO_DOCTOR, "doctor", S_AGAIN, NULL, NULL },
+	{ "events", PROTO_EVENTS, "events", S_AGAIN | S_LONG | S_QUIET, NULL,
+	    NULL },
+	{ "exec", PROTO_EXEC, "exec", S_LONG, &x_exec, job_begin },
+	{ "extend", PROTO_EXTEND, "extend", S_AGAIN, NULL, NULL },
+	{ "input", 0, NULL, S_OF, &x_input, job_input },
+	{ "kill", PROTO_KILL, "kill", 0, NULL, NULL },
+	{ "list", PROTO_LIST, "list", S_AGAIN, NULL, NULL },
+	{ "log_dump", PROTO_LOG_DUMP, "log dump", S_LONG | S_QUIET, NULL,
+	    NULL },
+	{ "log_verify", PROTO_LOG_VERIFY, "log verify",
+	    S_AGAIN | S_LONG | S_QUIET, NULL, NULL },
+	{ "logs", PROTO_LOGS, "logs", S_LONG, &x_logs, job_begin },
+	{ "pause", PROTO_PAUSE, "pause", S_LONG, NULL, NULL },
+	{ "ping", PROTO_PING, "ping", S_AGAIN, NULL, NULL },
+	{ "ps", PROTO_PS, "ps", S_AGAIN, NULL, NULL },
+	{ "reconcile", PROTO_RECONCILE, "reconcile", S_LONG | S_QUIET, NULL,
+	    NULL },
+	{ "reload", PROTO_RELOAD, "reload", 0, NULL, NULL },
+	{ "restart", PROTO_RESTART, "restart", S_LONG, NULL, NULL },
+	{ "resume", PROTO_RESUME, "resume", S_LONG, NULL, NULL },
+	{ "rules", PROTO_RULES, "rules", S_AGAIN, NULL, NULL },
+	{ "show", PROTO_SHOW, "show", S_AGAIN, NULL, NULL },
+	{ "status", PROTO_STATUS, "status", S_AGAIN, NULL, NULL },
+	{ "stop", PROTO_STOP, "stop", S_LONG, NULL, NULL },
+	{ "unpause", PROTO_UNPAUSE, "unpause", S_LONG, NULL, NULL },
+	{ "version", 0, "version", 0, NULL, call_version },
+	{ "wait", PROTO_WAIT, "wait", S_AGAIN | S_LONG | S_QUIET, NULL, NULL },
+	{ "wait_state", PROTO_WAIT_STATE, "wait", S_AGAIN | S_LONG | S_QUIET,
+	    NULL, NULL },
+};
+const size_t	 session_ndefs =
+    sizeof(session_defs) / sizeof(session_defs[0]);
+
+const struct session_def *
+session_find(const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < session_ndefs; i++)
+		if (strcmp(session_defs[i].name, name) == 0)
+			return (&session_defs[i]);
+	return (NULL);
+}
