@@ -5,8 +5,8 @@
 # seeds/, which are inputs that once broke something or that no mutation of
 # the others comes upon.
 
-TARGETS="f_chan f_client f_conf f_engine f_front f_gproto f_guest f_imsg f_msg f_ops
-    f_print f_record f_runner f_session f_spec"
+TARGETS="f_chan f_client f_conf f_engine f_front f_glob f_gproto f_grep f_guest
+    f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -46,7 +46,12 @@ sources()
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
 			    lib/msgbuf.c lib/spec_check.c lib/spec_refuse.c \
 			    lib/codes.c $MSG ;;
+	f_glob)		echo regress/fuzz/fuzz.c sandboxd/guest/tool_match.c ;;
 	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
+	f_grep)		echo regress/fuzz/fuzz.c sandboxd/guest/tool_find.c \
+			    sandboxd/guest/tool_match.c \
+			    sandboxd/guest/tool_regex.c \
+			    sandboxd/guest/tool_walk.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
 			    lib/gproto_msg.c \
 			    sandboxd/guest/stream.c ;;
