@@ -158,8 +158,48 @@ stop_start_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case term cleanup
+term_head()
+{
+	atf_set descr 'TERM with 100 attached clients and 100 subscribers:' \
+	    'down within 5 s, and each is told why'
+	atf_set timeout 600
+}
+term_body()
+{
+	world "limits { clients 300, 300 per user execs 200 }"
+	box -p 300
+	"$(atf_get_srcdir)/h_told" "$SOCK" "$BOX" 100 100 >told 2>&1 &
+	clients=$!
+	await '[ -s told ]' 120
+	[ "$(cat told)" = up ] || atf_fail "$(cat told)"
+	begun=$(date +%s%N)
+	daemon_stop
+	ms=$((($(date +%s%N) - begun) / 1000000))
+	wait $clients || atf_fail "$(cat told)"
+	counted "TERM with 200 clients: down in $ms ms"
+	cat >want <<-EOT
+		up
+		200 of 200 once
+		200: the daemon stops, or starts anew
+	EOT
+	atf_check cmp told want
+	[ $ms -lt $((5000 * SLOW)) ] || atf_fail "down in $ms ms"
+	# What they ran goes on.
+	daemon_start
+	await '[ "$("$CTL" ps "$BOX" | grep -c running)" -eq 100 ]'
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+term_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case term
 	for c in frontend store broker runner; do
 		atf_add_test_case kill_$c
 	done
