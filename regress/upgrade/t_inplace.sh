@@ -203,8 +203,149 @@ bad_cleanup()
 	daemon_cleanup
 }
 
+# Until there is a file go; then how many lines it was.
+LINES='n=0; while [ ! -e go ]; do echo "line $n of $1"; n=$((n + 1))
+	usleep 200000; done; echo "all $n"; exit $1'
+
+# A command in each sandbox, and a follower of each.
+crowd_start()
+{
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		atf_check -o ignore "$CTL" create -d -i "s$i" -m 32m
+	done
+	await '[ "$("$CTL" list -S ready | grep -c "^s[0-9]")" -eq $n ]' 300
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		"$CTL" exec -d "s$i" sh -c "$LINES" x $i >exec.$i \
+		    </dev/null || atf_fail "exec in s$i"
+		"$CTL" logs -f "$(cat exec.$i)" >out.$i 2>err.$i </dev/null &
+		echo $! >follower.$i
+	done
+	await 'crowd_follows'
+}
+
+# Each follower has the newest line, so it does follow.
+crowd_follows()
+{
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		[ "$(wc -l <out.$i)" -gt "${1:-0}" ] || return 1
+	done
+}
+
+crowd_end()
+{
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		atf_check "$CTL" exec "s$i" touch go
+		s=0
+		"$CTL" wait "$(cat exec.$i)" 2>err || s=$?
+		[ $s -eq $i ] || atf_fail "s$i: $s, $(cat err)"
+		wait "$(cat follower.$i)" || atf_fail "s$i: $(cat err.$i)"
+		tail -n 1 out.$i >last
+		sed '$d' out.$i | awk -v i=$i '$0 != "line " NR - 1 " of " i {
+			print NR ": " $0; exit }
+			END { print "all " NR }' >want
+		cmp last want || atf_fail "s$i: $(cat last want)"
+	done
+	atf_check -o ignore "$CTL" log verify
+	i=0
+	while [ $i -lt "$n" ]; do
+		i=$((i + 1))
+		atf_check "$CTL" delete "s$i"
+	done
+	nothing_left
+}
+
+CROWD="limits { sandboxes 100 execs 200 creates 1000 per 1s
+	clients 300, 300 per user }"
+
+atf_test_case many cleanup
+many_head()
+{
+	atf_set descr '(c47) by reload -x and by stop and start, with 50' \
+	    'sandboxes, a command and a follower in each'
+	atf_set require.user root
+	atf_set timeout 1800
+}
+many_body()
+{
+	n=$(figure 5 50)
+	own_programs
+	world "$CROWD"
+	crowd_start
+	another 0.1.9
+	begun=$(date +%s%N)
+	atf_check -o inline:"sandboxd 0.1.0 to 0.1.9\n" "$CTL" reload -x
+	ms=$((($(date +%s%N) - begun) / 1000000))
+	# Each goes on behind what it had before.
+	lines=$(wc -l out.* | awk '$2 != "total" && $1 > most { most = $1 }
+	    END { print most }')
+	await "crowd_follows $lines" 120
+	another 0.1.8
+	begun=$(date +%s%N)
+	daemon_stop
+	daemon_start
+	counted "$n sandboxes: reload -x $ms ms, stop and start" \
+	    "$((($(date +%s%N) - begun) / 1000000)) ms"
+	atf_check -o match:'daemon.started - version=0.1.8 before=0.1.9' \
+	    "$CTL" events
+	crowd_end
+	daemon_stop
+}
+many_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case dies cleanup
+dies_head()
+{
+	atf_set descr '(c47) a program that passes its trial and ends at its' \
+	    'start: the log says why, and the former one loses nothing'
+	atf_set require.user root
+	atf_set timeout 600
+}
+dies_body()
+{
+	n=3
+	own_programs
+	world "$CROWD"
+	crowd_start
+	# The trial asks for no users.
+	LC_ALL=C sed "s/_sbxstore/_sbxstorx/g" "$SBX_BIN/sandboxd" \
+	    >"$BIN/new"
+	chmod 755 "$BIN/new"
+	mv "$BIN/new" "$BIN/sandboxd"
+	p=$(daemon_pid)
+	"$CTL" reload -x >reload 2>&1 </dev/null &
+	reload=$!
+	await "_gone $p"
+	log_has 'user _sbxstorx: no such user' || atf_fail "no cause"
+	await '[ -z "$(_daemon_pids "$D")" ]'
+	cp "$SBX_BIN/sandboxd" "$BIN/new"
+	mv "$BIN/new" "$BIN/sandboxd"
+	daemon_start
+	# Who asked for it waits for a daemon, and is told which it is.
+	wait $reload || atf_fail "$(cat reload)"
+	atf_check -o inline:"sandboxd 0.1.0 to 0.1.0\n" cat reload
+	crowd_end
+	daemon_stop
+}
+dies_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case many
+	atf_add_test_case dies
 	atf_add_test_case inplace
 	atf_add_test_case stop_start
 	atf_add_test_case bad
