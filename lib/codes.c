@@ -25,6 +25,17 @@ static const struct {
 	[CODE_NO_SPACE] = { "no_space", EX_CANTCREAT },
 	[CODE_PROTOCOL] = { "protocol", EX_PROTOCOL },
 	[CODE_INTERNAL] = { "internal", EX_SOFTWARE },
+	[CODE_FILE_NOT_FOUND] = { "file_not_found", EX_NOINPUT },
+	[CODE_IS_DIRECTORY] = { "is_directory", EX_NOINPUT },
+	[CODE_NOT_DIRECTORY] = { "not_directory", EX_NOINPUT },
+	[CODE_INVALID_PATH] = { "invalid_path", EX_USAGE },
+	[CODE_FILE_EXISTS] = { "file_exists", EX_CANTCREAT },
+	[CODE_NOT_EMPTY] = { "not_empty", EX_CANTCREAT },
+	[CODE_NOT_FILE] = { "not_file", EX_NOINPUT },
+	[CODE_TOO_LARGE] = { "too_large", EX_DATAERR },
+	[CODE_READ_ONLY] = { "read_only", EX_CANTCREAT },
+	[CODE_IO_ERROR] = { "io_error", EX_IOERR },
+	[CODE_CANCELLED] = { "cancelled", EX_TEMPFAIL },
 };
 
 const char *

@@ -22,6 +22,18 @@ enum code {
 	CODE_NO_SPACE,
 	CODE_PROTOCOL,		/* a guest or peer broke its protocol */
 	CODE_INTERNAL,
+	/* Of files in a sandbox. */
+	CODE_FILE_NOT_FOUND,
+	CODE_IS_DIRECTORY,
+	CODE_NOT_DIRECTORY,
+	CODE_INVALID_PATH,
+	CODE_FILE_EXISTS,
+	CODE_NOT_EMPTY,		/* a directory */
+	CODE_NOT_FILE,		/* FIFO, socket or device */
+	CODE_TOO_LARGE,
+	CODE_READ_ONLY,
+	CODE_IO_ERROR,
+	CODE_CANCELLED,
 	CODE_MAX
 };
 

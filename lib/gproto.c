@@ -31,6 +31,8 @@ static const struct gp_rule {
 	[GP_BACKGROUND] = { "BACKGROUND", GP_GUEST, HAS_K, 12, 12 },
 	[GP_BYE] =	{ "BYE", GP_GUEST, 0, 0, 0 },
 	[GP_PONG] =	{ "PONG", GP_GUEST, 0, 8, 8 },
+	[GP_CALL_END] =	{ "CALL_END", GP_GUEST, HAS_K, 41,
+			    40 + CALL_TEXT_MAX + 1 },
 
 	[GP_WELCOME] =	{ "WELCOME", GP_RUNNER, 0, 4, 4 },
 	[GP_START] =	{ "START", GP_RUNNER, HAS_K, 38,
@@ -43,7 +45,8 @@ static const struct gp_rule {
 	[GP_CANCEL] =	{ "CANCEL", GP_RUNNER, HAS_K, 4, 4 },
 	[GP_FORGET] =	{ "FORGET", GP_RUNNER, HAS_K, 0, 0 },
 	[GP_STOP] =	{ "STOP", GP_RUNNER, 0, 4, 4 },
-	[GP_PING] =	{ "PING", GP_RUNNER, 0, 8, 8 }
+	[GP_PING] =	{ "PING", GP_RUNNER, 0, 8, 8 },
+	[GP_CALL] =	{ "CALL", GP_RUNNER, HAS_K, 48, GP_MAX_CALL }
 };
 
 #define GP_NRULES	(sizeof(gp_rules) / sizeof(gp_rules[0]))
@@ -189,7 +192,8 @@ gp_put_data(struct gp_writer *w, const void *data, size_t n)
 		w->size = 0;
 		return;
 	}
-	if (n > 0)
+	/* It may stand in its place already. */
+	if (n > 0 && data != w->buf + w->pos)
 		memcpy(w->buf + w->pos, data, n);
 	w->pos += n;
 }

@@ -29,6 +29,12 @@
  * before START or RESUME has named it there.  EXIT follows the last byte of
  * the exec's output, and is sent again on each connection until FORGET.
  *
+ * A call has a number with GP_CALL_BIT, which no exec has.  It belongs to its
+ * connection: with that it ends, and is never done again.  Its input and its
+ * output go by INPUT, INPUT_ACK, INPUT_END, OUTPUT and ACK as those of an exec
+ * do, output as stream 1; CANCEL ends it early.  CALL_END comes once for each
+ * CALL, after the last OUTPUT.
+ *
  * Frames may reach the guest late: one about an exec that it does not know
  * (any more) is ignored, START and RESUME apart, which are always answered.
  */
@@ -40,6 +46,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "calls.h"
 
 /*
  * Where things are in the container.  The guest's file and the directory of
@@ -82,6 +90,9 @@
 #define GP_MAX_FROM_GUEST	(GP_HDRLEN + 16 + GP_MAX_DATA)
 #define GP_MAX_FROM_RUNNER	(GP_HDRLEN + 64 + GP_MAX_STRINGS)
 
+#define GP_CALL_BIT		(1ULL << 63)	/* in k: it is a call's */
+#define GP_MAX_CALL		(44 + 4 * (CALL_PATH_MAX + 1))
+
 #define GP_UNKNOWN		UINT64_MAX	/* a limit that cannot be read */
 #define GP_UNLIMITED		(UINT64_MAX - 1)
 
@@ -105,6 +116,7 @@ enum gp_type {
 	GP_BACKGROUND,		/* how many are left of an ended exec */
 	GP_BYE,			/* answer to STOP, last frame */
 	GP_PONG,
+	GP_CALL_END,		/* the end of a call */
 
 	/* from the runner */
 	GP_WELCOME = 64,	/* answer to HELLO */
@@ -117,7 +129,8 @@ enum gp_type {
 	GP_CANCEL,		/* TERM, grace, KILL to the whole tree */
 	GP_FORGET,		/* the end is durable: drop what is kept */
 	GP_STOP,		/* end everything, say BYE */
-	GP_PING
+	GP_PING,
+	GP_CALL			/* do this by yourself */
 };
 
 enum gp_stream {
@@ -158,6 +171,7 @@ enum gp_cause {			/* why an exec did not start */
 #define GP_CAN_INPUT		0x01
 #define GP_CAN_SIGNAL		0x02
 #define GP_CAN_PIDFD		0x04	/* kills by pidfd, else by number */
+#define GP_CAN_CALL		0x08	/* CALL, and what belongs to it */
 #define GP_IS_STOPPING		0x100	/* STOP came on an earlier connection */
 
 /* START flags */
@@ -310,6 +324,30 @@ struct gp_stop {
 	uint32_t	 grace;		/* ms */
 };
 
+struct gp_call {
+	uint32_t	 op;		/* enum call_op */
+	uint32_t	 flags;		/* CALL_F_* */
+	uint32_t	 mode;
+	uint64_t	 offset;
+	uint64_t	 length;
+	uint64_t	 limit;
+	uint64_t	 count;
+	const char	*path;		/* these four are NUL ended */
+	const char	*path2;
+	const char	*pattern;
+	const char	*filter;
+};
+
+struct gp_call_end {
+	uint32_t	 code;		/* enum code; CODE_OK: carried out */
+	uint32_t	 flags;		/* CALL_R_* */
+	uint64_t	 out;		/* bytes of the output */
+	uint64_t	 in;		/* bytes of the input that were taken */
+	uint64_t	 count;
+	uint64_t	 count2;
+	const char	*text;		/* why not; NUL ended */
+};
+
 struct gp_ping {			/* and PONG */
 	uint64_t	 cookie;
 };
@@ -397,5 +435,11 @@ ssize_t	 gp_encode_ping(uint8_t *, size_t, const struct gp_ping *);
 int	 gp_decode_ping(struct gp_ping *, const struct gp_frame *);
 ssize_t	 gp_encode_pong(uint8_t *, size_t, const struct gp_ping *);
 int	 gp_decode_pong(struct gp_ping *, const struct gp_frame *);
+
+ssize_t	 gp_encode_call(uint8_t *, size_t, uint64_t, const struct gp_call *);
+int	 gp_decode_call(struct gp_call *, const struct gp_frame *);
+ssize_t	 gp_encode_call_end(uint8_t *, size_t, uint64_t,
+	    const struct gp_call_end *);
+int	 gp_decode_call_end(struct gp_call_end *, const struct gp_frame *);
 
 #endif /* GPROTO_H */

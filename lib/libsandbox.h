@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 
+#include "filerec.h"
 #include "proto.h"
 
 #define SANDBOX_SOCKET	"/run/sandboxd/sandboxd.sock"
@@ -52,6 +53,7 @@ struct sandbox_answer {
 		struct proto_limit	 limit;
 		struct proto_control	 control;
 		struct proto_heartbeat	 heartbeat;
+		struct proto_result	 result;
 	} u;
 };
 
@@ -276,5 +278,35 @@ const char *
 	 sandbox_job_exec(const struct sandbox_job *);
 int	 sandbox_job_lost(struct sandbox_job *);
 int	 sandbox_job_again(struct sandbox_job *);
+
+/*
+ * Files of a sandbox, see calls.h.  A call runs a poll(2) loop of its own
+ * until it has ended.  in gets the next bytes of input, 0 at their end;
+ * without it the input is what c->data has.  A call that failed half way may
+ * have given output, which is then worth nothing.  -1 of in or out gives it
+ * up: the connection goes on.
+ */
+struct sandbox_file_io {
+	ssize_t		(*in)(void *, void *, size_t);
+	int		(*out)(void *, const void *, size_t);
+	void		*arg;
+};
+
+int	 sandbox_file_call(struct sandbox *, const struct proto_call *,
+	    const struct sandbox_file_io *, struct proto_result *);
+/* The same of one whose output is records, which the callback gets. */
+int	 sandbox_file_records(struct sandbox *, const struct proto_call *,
+	    const struct msg_def *, int (*)(void *, void *), void *,
+	    struct proto_result *);
+/* What the record holds is the caller's, for msg_clear(). */
+int	 sandbox_file_stat(struct sandbox *, const char *id, const char *path,
+	    uint32_t flags, struct file_rec *);
+/* How many bytes were read, and the file's size if it is not NULL. */
+ssize_t	 sandbox_file_read(struct sandbox *, const char *id,
+	    const char *path, uint64_t off, void *, size_t, uint64_t *size);
+/* The whole file, at once: CALL_F_PARENTS and CALL_F_EXCL. */
+int	 sandbox_file_write(struct sandbox *, const char *id,
+	    const char *path, const void *, size_t, uint32_t mode,
+	    uint32_t flags);
 
 #endif

@@ -147,6 +147,31 @@ static const struct msg_field f_log_dump[] = {
 	MSG_F(proto_log_dump, credit, M_UINT, 0, M_OPT),
 };
 
+static const struct msg_field f_call[] = {
+	MSG_F(proto_call, sandbox, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_call, op, M_UINT, 0, 0),
+	MSG_F(proto_call, flags, M_UINT, CALL_F_ALL, M_OPT),
+	MSG_F(proto_call, mode, M_UINT, 07777, M_OPT),
+	MSG_F(proto_call, path, M_TEXT, CALL_PATH_MAX, M_OPT),
+	MSG_F(proto_call, path2, M_TEXT, CALL_PATH_MAX, M_OPT),
+	MSG_F(proto_call, pattern, M_TEXT, CALL_PATH_MAX, M_OPT),
+	MSG_F(proto_call, filter, M_TEXT, CALL_PATH_MAX, M_OPT),
+	MSG_F(proto_call, offset, M_UINT, 0, M_OPT),
+	MSG_F(proto_call, length, M_UINT, 0, M_OPT),
+	MSG_F(proto_call, limit, M_UINT, 0, M_OPT),
+	MSG_F(proto_call, count, M_UINT, 0, M_OPT),
+	MSG_F(proto_call, data, M_BLOB, CALL_DATA_MAX, M_OPT),
+};
+
+static const struct msg_field f_call_input[] = {
+	MSG_F(proto_call_input, call, M_UINT, 0, 0),
+	MSG_F(proto_call_input, total, M_UINT, 0, M_OPT),
+};
+
+static const struct msg_field f_call_cancel[] = {
+	MSG_F(proto_call_cancel, call, M_UINT, 0, 0),
+};
+
 static const struct msg_field f_end[] = {
 	MSG_F(proto_end, after, M_UINT, 0, M_OPT),
 };
@@ -254,6 +279,14 @@ static const struct msg_field f_stalled[] = {
 
 static const struct msg_field f_input_ack[] = {
 	MSG_F(proto_input_ack, offset, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_result[] = {
+	MSG_F(proto_result, out, M_UINT, 0, M_OPT),
+	MSG_F(proto_result, in, M_UINT, 0, M_OPT),
+	MSG_F(proto_result, count, M_UINT, 0, M_OPT),
+	MSG_F(proto_result, count2, M_UINT, 0, M_OPT),
+	MSG_F(proto_result, flags, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_proc[] = {
@@ -391,6 +424,11 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_ref),
 	[PROTO_RECONCILE] = MSG_DEF(PROTO_RECONCILE, "reconcile",
 	    proto_reconcile, f_reconcile),
+	[PROTO_CALL] = MSG_DEF(PROTO_CALL, "call", proto_call, f_call),
+	[PROTO_CALL_INPUT] = MSG_DEF(PROTO_CALL_INPUT, "call_input",
+	    proto_call_input, f_call_input),
+	[PROTO_CALL_CANCEL] = MSG_DEF(PROTO_CALL_CANCEL, "call_cancel",
+	    proto_call_cancel, f_call_cancel),
 	[PROTO_HELLO_OK] = MSG_DEF(PROTO_HELLO_OK, "hello_ok", proto_hello_ok,
 	    f_hello_ok),
 	[PROTO_END] = MSG_DEF(PROTO_END, "end", proto_end,
@@ -431,6 +469,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_dump),
 	[PROTO_HEARTBEAT] = MSG_DEF(PROTO_HEARTBEAT, "heartbeat",
 	    proto_heartbeat, f_heartbeat),
+	[PROTO_RESULT] = MSG_DEF(PROTO_RESULT, "result", proto_result,
+	    f_result),
 };
 
 const struct msg_def *

@@ -14,6 +14,7 @@
 #define PROTO_H
 
 #include "bounds.h"
+#include "calls.h"
 #include "codes.h"
 #include "msg.h"
 
@@ -63,6 +64,9 @@ enum proto_type {
 	PROTO_RECONCILE,	/* [] */
 	PROTO_LOG_DUMP,		/* [DUMP ...] */
 	PROTO_WAIT_STATE,	/* [SANDBOX] */
+	PROTO_CALL,		/* [STREAM ... RESULT] */
+	PROTO_CALL_INPUT,	/* [] */
+	PROTO_CALL_CANCEL,	/* [] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -85,6 +89,7 @@ enum proto_type {
 	PROTO_CONTROL,
 	PROTO_DUMP,
 	PROTO_HEARTBEAT,	/* of a subscription that has nothing to tell */
+	PROTO_RESULT,		/* of a call that was carried out */
 	PROTO_MAX
 };
 
@@ -242,6 +247,37 @@ struct proto_log_dump {
 	uint32_t	 credit;	/* DUMPs that may be sent; 0: a default */
 };
 
+/*
+ * An operation that the guest carries out, see calls.h.  Paths are any bytes;
+ * one that is not absolute begins at the sandbox's working directory.  What
+ * the numbers mean each operation says.
+ */
+struct proto_call {
+	char		*sandbox;
+	uint32_t	 op;		/* enum call_op */
+	uint32_t	 flags;		/* CALL_F_* */
+	uint32_t	 mode;		/* permissions; 0: a default */
+	char		*path;
+	char		*path2;
+	char		*pattern;
+	char		*filter;
+	uint64_t	 offset;
+	uint64_t	 length;
+	uint64_t	 limit;		/* 0: none, or the operation's own */
+	uint64_t	 count;
+	struct blob	 data;		/* all of the input */
+};
+
+/* All of a call's input is in its pipe. */
+struct proto_call_input {
+	uint32_t	 call;		/* number of the request */
+	uint64_t	 total;		/* bytes of the whole input */
+};
+
+struct proto_call_cancel {
+	uint32_t	 call;
+};
+
 /* END */
 struct proto_end {
 	uint64_t	 after;		/* LIST: cursor, 0: that was all */
@@ -359,6 +395,15 @@ struct proto_stalled {
 /* Input bytes that the guest has taken; a client may forget those. */
 struct proto_input_ack {
 	uint64_t	 offset;
+};
+
+/* A call was carried out. */
+struct proto_result {
+	uint64_t	 out;		/* bytes of its output */
+	uint64_t	 in;		/* bytes of its input that it took */
+	uint64_t	 count;		/* what the operation says */
+	uint64_t	 count2;
+	uint32_t	 flags;		/* CALL_R_* */
 };
 
 struct proto_proc {

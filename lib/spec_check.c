@@ -723,6 +723,54 @@ check_log_verify(const void *msg, struct spec_error *e)
 	return (0);
 }
 
+/* Arguments that an operation must have, and streams that it does not. */
+static int
+check_call(const void *msg, struct spec_error *e)
+{
+	const struct proto_call	*c = msg;
+	int			 kind = call_kind(c->op);
+
+	if (!call_known(c->op))
+		return (fail(e, CODE_UNSUPPORTED, "op", "no call has the "
+		    "number %u", c->op));
+	if (c->path == NULL || *c->path == '\0')
+		return (fail(e, CODE_INVALID_PATH, "path",
+		    "invalid path: it is empty"));
+	if (kind & CALL_TWO && (c->path2 == NULL || *c->path2 == '\0'))
+		return (fail(e, CODE_INVALID_PATH, "path2",
+		    "invalid path2: it is empty"));
+	if ((!(kind & CALL_IN) && (c->flags & CALL_F_STREAM)) ||
+	    (c->data.len > 0 &&
+	    (!(kind & CALL_IN) || (c->flags & CALL_F_STREAM))))
+		return (fail(e, CODE_INVALID_ARGUMENT, "data",
+		    "invalid data: %s", kind & CALL_IN ? "a stream is "
+		    "asked for as well" : "the call takes none"));
+	return (check_box(c->sandbox, "sandbox", e));
+}
+
+static int
+check_call_ref(uint32_t call, struct spec_error *e)
+{
+	if (call == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "call",
+		    "invalid call: 0: no request has that number"));
+	return (0);
+}
+
+static int
+check_call_input(const void *msg, struct spec_error *e)
+{
+	return (check_call_ref(((const struct proto_call_input *)msg)->call,
+	    e));
+}
+
+static int
+check_call_cancel(const void *msg, struct spec_error *e)
+{
+	return (check_call_ref(((const struct proto_call_cancel *)msg)->call,
+	    e));
+}
+
 int
 spec_check(uint32_t type, const void *msg, struct spec_error *e)
 {
@@ -751,6 +799,9 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_IMAGE_IMPORT] = check_image_import,
 		[PROTO_LOG_VERIFY] = check_log_verify,
 		[PROTO_EXTEND] = check_extend,
+		[PROTO_CALL] = check_call,
+		[PROTO_CALL_INPUT] = check_call_input,
+		[PROTO_CALL_CANCEL] = check_call_cancel,
 	};
 
 	memset(e, 0, sizeof(*e));

@@ -64,6 +64,7 @@ static const struct pipe_handler from_store[] = {
 	{ PROTO_LIMIT, request_recv_answer },
 	{ PROTO_CONTROL, request_recv_answer },
 	{ PROTO_HEARTBEAT, request_recv_answer },
+	{ PROTO_RESULT, request_recv_answer },
 };
 
 static const struct pipe_handler from_runner[] = {

@@ -35,6 +35,9 @@ union request_any {
 	struct proto_log_verify		 log_verify;
 	struct proto_log_dump		 log_dump;
 	struct proto_extend		 extend;
+	struct proto_call		 call;
+	struct proto_call_input		 call_input;
+	struct proto_call_cancel	 call_cancel;
 };
 
 static const struct {
@@ -67,6 +70,9 @@ static const struct {
 	[PROTO_RULES] = { 1, REQ_SHORT },
 	[PROTO_DOCTOR] = { 1, REQ_SHORT },
 	[PROTO_EXTEND] = { 1, REQ_SHORT },
+	[PROTO_CALL] = { 1, REQ_LONG },
+	[PROTO_CALL_INPUT] = { 1, REQ_CONTROL },
+	[PROTO_CALL_CANCEL] = { 1, REQ_CONTROL },
 	[PROTO_RECONCILE] = { 1, REQ_LONG },
 	[PROTO_PAUSE] = { 1, REQ_LONG },
 	[PROTO_UNPAUSE] = { 1, REQ_LONG },
@@ -155,6 +161,10 @@ request_shape(struct request *r, const union request_any *any)
 	case PROTO_ATTACH:
 	case PROTO_LOGS:
 		r->expect = any->attach.streams & (1 << 1 | 1 << 2);
+		break;
+	case PROTO_CALL:
+		if (call_kind(any->call.op) & CALL_OUT)
+			r->expect = 1 << 1;
 		break;
 	case PROTO_CREATE:
 		if (!any->create.wait)

@@ -159,6 +159,38 @@ static const struct msg_field f_read[] = {
 	MSG_F(msg_read, exec, M_STR, 0, 0),
 };
 
+static const struct msg_field f_call[] = {
+	MSG_F(msg_call, n, M_UINT, 0, 0),
+	MSG_F(msg_call, c.op, M_UINT, 0, 0),
+	MSG_F(msg_call, c.flags, M_UINT, CALL_F_ALL, 0),
+	MSG_F(msg_call, c.mode, M_UINT, 07777, 0),
+	MSG_F(msg_call, c.path, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(msg_call, c.path2, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(msg_call, c.pattern, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(msg_call, c.filter, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(msg_call, c.offset, M_UINT, 0, 0),
+	MSG_F(msg_call, c.length, M_UINT, 0, 0),
+	MSG_F(msg_call, c.limit, M_UINT, 0, 0),
+	MSG_F(msg_call, c.count, M_UINT, 0, 0),
+	MSG_F(msg_call, c.data, M_BLOB, CALL_DATA_MAX, 0),
+};
+
+static const struct msg_field f_call_ref[] = {
+	MSG_F(msg_call_ref, n, M_UINT, 0, 0),
+	MSG_F(msg_call_ref, total, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_call_done[] = {
+	MSG_F(msg_call_done, n, M_UINT, 0, 0),
+	MSG_F(msg_call_done, code, M_UINT, CODE_MAX - 1, 0),
+	MSG_F(msg_call_done, text, M_STR, 0, 0),
+	MSG_F(msg_call_done, r.out, M_UINT, 0, 0),
+	MSG_F(msg_call_done, r.in, M_UINT, 0, 0),
+	MSG_F(msg_call_done, r.count, M_UINT, 0, 0),
+	MSG_F(msg_call_done, r.count2, M_UINT, 0, 0),
+	MSG_F(msg_call_done, r.flags, M_UINT, 0, 0),
+};
+
 static const struct msg_field f_guest_hello[] = {
 	MSG_F(msg_guest_hello, n, M_UINT, 0, 0),
 	MSG_F(msg_guest_hello, boot, M_UINT, 0, 0),
@@ -398,6 +430,13 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_LOG_REMOVE) = MSG_DEF(MSG_LOG_REMOVE, "LOG_REMOVE", msg_exec_ref,
 	    f_exec_ref),
 	AT(MSG_SESSION_GONE) = MSG_DEF_EMPTY(MSG_SESSION_GONE, "SESSION_GONE"),
+	AT(MSG_CALL) = MSG_DEF(MSG_CALL, "CALL", msg_call, f_call),
+	AT(MSG_CALL_INPUT) = MSG_DEF(MSG_CALL_INPUT, "CALL_INPUT",
+	    msg_call_ref, f_call_ref),
+	AT(MSG_CALL_CANCEL) = MSG_DEF(MSG_CALL_CANCEL, "CALL_CANCEL",
+	    msg_call_ref, f_call_ref),
+	AT(MSG_CALL_DONE) = MSG_DEF(MSG_CALL_DONE, "CALL_DONE",
+	    msg_call_done, f_call_done),
 	AT(MSG_GUEST_HELLO) = MSG_DEF(MSG_GUEST_HELLO, "GUEST_HELLO", msg_guest_hello,
 	    f_guest_hello),
 	AT(MSG_GUEST_GONE) = MSG_DEF(MSG_GUEST_GONE, "GUEST_GONE", msg_guest_gone,

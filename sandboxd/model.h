@@ -200,6 +200,7 @@ struct sandbox {
 	uint64_t		 last_k;	/* its newest exec */
 	struct exec_tree	 execs;
 	u_int			 nexecs;
+	u_int			 ncalls;	/* of files, under way */
 	struct op		 op;
 	struct waiters		 waiters;
 	enum sbx_state		 listed;	/* when the inventory began */

@@ -10,6 +10,8 @@
  *	runner_quota.c	how much all logs hold, and what goes first
  *	runner_reader.c	readers of logs: pipes towards clients
  *	runner_input.c	input: pipes from clients
+ *	runner_call.c	calls, and the guest's frames about them
+ *	runner_pass.c	their bytes, between pipes and guests
  *
  * Everything a guest sends is hostile.  Every name of a file is made of
  * numbers that the store gave.
@@ -37,6 +39,7 @@
 #define RUNNER_PIPE_MAX	(256 * 1024 * 1024)	/* queued to a sibling */
 
 struct box;
+struct call;
 struct exec;
 struct guest;
 struct input;
@@ -46,6 +49,7 @@ struct slog;
 RB_HEAD(boxes, box);
 RB_HEAD(execs, exec);
 RB_HEAD(slogs, slog);
+TAILQ_HEAD(calls, call);
 TAILQ_HEAD(readers, reader);
 
 /* A sandbox whose guest is expected or connected. */
@@ -63,6 +67,8 @@ struct box {
 	int		 halved;	/* cut off in the middle of a frame */
 	struct guest	*guest;
 	struct execs	 execs;
+	struct calls	 calls;
+	uint32_t	 ncalls;	/* also those given up */
 	uint64_t	 forgotten;	/* highest exec whose end is durable */
 	int		 held;		/* execs wait to be sent */
 	int		 stopping;	/* GUEST_STOP was asked for */
@@ -85,6 +91,7 @@ struct guest {
 	int64_t		 clock;		/* from its clock to ours, ns */
 	struct u64v	 unclaimed;	/* ended in its table, not in ours */
 	int		 stopping;	/* a runner before said STOP */
+	int		 calls;		/* it knows CALL */
 	const char	*why;		/* what it did wrong */
 	int		 bye;
 	struct event	 ev;
@@ -207,6 +214,39 @@ struct input {
 	int		 closed;	/* nobody reads it any more */
 };
 
+/* An operation that a guest carries out for a client. */
+struct call {
+	TAILQ_ENTRY(call) entry;	/* in its box */
+	TAILQ_ENTRY(call) all;
+	struct box	*box;
+	uint64_t	 k;		/* in the guest's frames */
+	uint64_t	 op;		/* the store's number */
+	uint64_t	 session;
+	uint32_t	 req;
+	int		 kind;		/* CALL_IN ... */
+	int		 told;		/* CALL_DONE went to the store */
+	int		 ended;		/* CALL_END has come */
+	struct msg_call_done *done;	/* what it said */
+	/* Output: what the pipe has not taken is kept. */
+	int		 wfd;
+	int		 wlarge;
+	struct event	 wev;
+	uint64_t	 got;		/* from the guest */
+	uint64_t	 put;		/* into the pipe */
+	uint64_t	 acked;
+	uint8_t		*buf;		/* [put, got), from head */
+	size_t		 head;
+	/* Input. */
+	int		 rfd;
+	int		 rlarge;
+	struct event	 rev;
+	uint64_t	 sent;		/* to the guest */
+	uint64_t	 taken;		/* by what carries it out */
+	uint64_t	 total;		/* UINT64_MAX: not known yet */
+	int		 in_over;	/* INPUT_END is sent */
+	int		 held;		/* the queue to the guest is full */
+};
+
 /* How much the logs of a user hold, and may. */
 struct userlog {
 	RB_ENTRY(userlog) entry;
@@ -307,6 +347,28 @@ int		 quota_room(struct slog *, size_t);
 uint64_t	 quota_user(uint32_t);	/* the bound of one; 0: none */
 void		 quota_ended(uint64_t);
 void		 quota_remove(uint32_t, uint64_t, uint64_t);
+
+/* runner_call.c */
+void		 call_new(struct box *, const struct frame *,
+		    const struct msg_call *);
+struct call	*call_find(struct box *, uint64_t);
+void		 call_give_up(struct call *, enum code, const char *);
+void		 call_try_end(struct call *);
+void		 call_cancel(struct box *, uint64_t);
+void		 call_finish(struct box *, uint64_t, uint64_t);
+void		 call_guest_gone(struct box *, int);
+void		 call_session_gone(uint64_t);
+int		 call_recv_end(struct guest *, const struct gp_frame *);
+
+/* runner_pass.c */
+int		 pass_input(struct call *);
+void		 pass_read(struct call *);
+void		 pass_data(struct call *, const struct blob *);
+void		 pass_close(struct call *);
+void		 pass_pump(struct box *);
+int		 pass_recv_output(struct guest *, const struct gp_frame *);
+int		 pass_recv_input_ack(struct guest *,
+		    const struct gp_frame *);
 
 /* runner_reader.c */
 int		 pipe_grow(int);	/* 1 if it was; pipe_grown() ends it */

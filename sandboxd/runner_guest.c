@@ -78,6 +78,7 @@ guest_close(struct guest *g)
 	u64v_clear(&g->unclaimed);
 	free(g->rest);
 	free(g->out);
+	call_guest_gone(g->box, 0);
 	exec_guest_gone(g->box);
 	free(g);
 }
@@ -171,8 +172,10 @@ guest_write(int fd, short event, void *arg)
 			g->outsize = 0;
 		}
 	}
-	if (was_full && !guest_full(g) && g->phase == GUEST_READY)
+	if (was_full && !guest_full(g) && g->phase == GUEST_READY) {
 		exec_pump(g->box);
+		pass_pump(g->box);
+	}
 }
 
 static void
@@ -309,6 +312,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 			if (ex->sent || ex->again)
 				exec_refuse(ex);
 	g->stopping = (h.flags & GP_IS_STOPPING) != 0;
+	g->calls = (h.flags & GP_CAN_CALL) != 0;
 	box->boot = h.boot;
 	box->pid = g->pid;
 	box->strangers = 0;
@@ -426,6 +430,23 @@ guest_recv_background(const struct gp_frame *f)
 	return (gp_decode_background(&b, f));
 }
 
+/* What is about a call. */
+static int
+guest_recv_call(struct guest *g, const struct gp_frame *f)
+{
+	g->box->halved = 0;
+	switch (f->type) {
+	case GP_OUTPUT:
+		return (pass_recv_output(g, f));
+	case GP_INPUT_ACK:
+		return (pass_recv_input_ack(g, f));
+	case GP_CALL_END:
+		return (call_recv_end(g, f));
+	default:
+		return (-1);
+	}
+}
+
 static int
 guest_recv(struct guest *g, const struct gp_frame *f)
 {
@@ -433,6 +454,8 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 	    (g->phase == GUEST_STATES && f->type != GP_STATE &&
 	    f->type != GP_STATES_END))
 		return (-1);
+	if (f->k & GP_CALL_BIT)
+		return (guest_recv_call(g, f));
 	switch (f->type) {
 	case GP_HELLO:
 		return (guest_recv_hello(g, f));

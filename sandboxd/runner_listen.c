@@ -63,6 +63,7 @@ box_new(uint64_t n, uint32_t owner)
 	box->owner = owner;
 	box->lfd = -1;
 	RB_INIT(&box->execs);
+	TAILQ_INIT(&box->calls);
 	evtimer_set(&box->pause, box_resume, box);
 	RB_INSERT(boxes, &boxes, box);
 	return (box);
@@ -77,6 +78,7 @@ box_free(struct box *box)
 	box_unlisten(box);
 	if (box->guest != NULL)
 		guest_close(box->guest);
+	call_guest_gone(box, 1);
 	while ((ex = RB_ROOT(&box->execs)) != NULL)
 		exec_free(ex);
 	RB_REMOVE(boxes, &boxes, box);

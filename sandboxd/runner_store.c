@@ -305,18 +305,58 @@ runner_recv_log_remove(struct chan *ch, struct frame *f, void *msg)
 }
 
 static int
+runner_recv_call(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_call	*m = msg;
+
+	(void)ch;
+	if (f->op == 0 || m->n == 0 || !call_known(m->c.op))
+		return (-1);
+	call_new(box_find(m->n), f, m);
+	return (0);
+}
+
+static int
+runner_recv_call_input(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_call_ref	*m = msg;
+	struct box		*box;
+
+	(void)ch;
+	if ((box = box_find(m->n)) != NULL)
+		call_finish(box, f->op, m->total);
+	return (0);
+}
+
+static int
+runner_recv_call_cancel(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_call_ref	*m = msg;
+	struct box		*box;
+
+	(void)ch;
+	if ((box = box_find(m->n)) != NULL)
+		call_cancel(box, f->op);
+	return (0);
+}
+
+static int
 runner_recv_session_gone(struct chan *ch, struct frame *f, void *msg)
 {
 	(void)ch;
 	(void)msg;
 	reader_session_gone(f->session);
 	input_session_gone(f->session);
+	call_session_gone(f->session);
 	return (0);
 }
 
 const struct pipe_handler runner_store_table[] = {
 	{ MSG_START,		runner_recv_start },
 	{ MSG_FORGET,		runner_recv_forget },
+	{ MSG_CALL,		runner_recv_call },
+	{ MSG_CALL_INPUT,	runner_recv_call_input },
+	{ MSG_CALL_CANCEL,	runner_recv_call_cancel },
 	{ MSG_SESSION_GONE,	runner_recv_session_gone },
 	{ MSG_INPUT_FINISH,	runner_recv_input_finish },
 	{ MSG_READ,		runner_recv_read },

@@ -102,6 +102,9 @@ enum msg_type {
 	MSG_GUEST_STOP,		/* TERM all, grace, KILL, BYE */
 	MSG_LOG_REMOVE,
 	MSG_SESSION_GONE,	/* header.session: close its pipes */
+	MSG_CALL,		/* header.op: its number; session, req */
+	MSG_CALL_INPUT,		/* header.op; all of its input is in the pipe */
+	MSG_CALL_CANCEL,	/* header.op; it is answered at once */
 
 	/* Runner to store. */
 	MSG_GUEST_HELLO,
@@ -113,13 +116,15 @@ enum msg_type {
 	MSG_REFUSED,		/* guest does not know this exec: lost */
 	MSG_RUNNER_ERROR,	/* cannot be served; header as there */
 	MSG_LISTENING,		/* answers LISTEN */
+	MSG_CALL_DONE,		/* answers CALL, once; header as there */
 
 	/*
 	 * Runner to frontend, header.session and req: PROTO_STREAM (+ fd),
 	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, and this one.  It comes
 	 * exactly once for each output stream that the request asked for
 	 * (EXEC with EXEC_ATTACH: 1 and 2, with EXEC_MERGE 1 alone; ATTACH
-	 * and LOGS: the bits 1 and 2 of streams), also when the exec could
+	 * and LOGS: the bits 1 and 2 of streams; CALL: 1, if the call has
+	 * output and was carried out), also when the exec could
 	 * not be started.  The frontend holds END back until it has them
 	 * all.  A stream without bytes never has a STREAM: its pipe is made
 	 * when there is a first byte to put in it.
@@ -340,6 +345,26 @@ struct msg_read {
 	uint64_t	 length1;	/* its lengths then */
 	uint64_t	 length2;
 	char		 exec[EXEC_ID_MAX + 1];
+};
+
+/* CALL */
+struct msg_call {
+	uint64_t	 n;
+	struct proto_call c;		/* without the sandbox's name */
+};
+
+/* CALL_INPUT, CALL_CANCEL */
+struct msg_call_ref {
+	uint64_t	 n;
+	uint64_t	 total;
+};
+
+/* CALL_DONE */
+struct msg_call_done {
+	uint64_t	 n;
+	uint32_t	 code;		/* enum code */
+	char		 text[CALL_TEXT_MAX + 1];
+	struct proto_result r;
 };
 
 struct msg_guest_hello {

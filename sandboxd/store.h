@@ -13,6 +13,7 @@
  *	store_ops.c		operations of several steps
  *	store_change.c		changes of a sandbox's state, as events
  *	store_exec.c		execs
+ *	store_call.c		calls: files of a sandbox
  *	store_broker.c		the broker's pipe
  *	store_runner.c		the runner's pipe
  *	store_reconcile.c	what a start, or the Engine's return, finds
@@ -372,6 +373,12 @@ void		 exec_resend(struct sandbox *);
 void		 exec_admit(void);
 void		 exec_ended(const struct exec_row *);
 void		 exec_started(uint64_t, uint64_t, uint32_t);
+
+/* store_call.c */
+int		 call_recv_call(struct chan *, struct frame *, void *);
+int		 call_recv_input(struct chan *, struct frame *, void *);
+int		 call_recv_cancel(struct chan *, struct frame *, void *);
+int		 call_recv_done(struct chan *, struct frame *, void *);
 
 /* store_broker.c, store_runner.c */
 void		 store_dispatch_broker(int, short, void *);

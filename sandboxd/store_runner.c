@@ -227,6 +227,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_ENDED, runner_recv_ended },
 	{ MSG_REFUSED, runner_recv_refused },
 	{ MSG_RUNNER_ERROR, runner_recv_error },
+	{ MSG_CALL_DONE, call_recv_done },
 };
 
 void

@@ -190,7 +190,7 @@ times_next(const struct sandbox *sb, uint64_t *due)
 		return (TIMES_NONE);
 	switch (sb->r.state) {
 	case SBX_READY:
-		if (sb->t.idle != 0 && sb->nexecs == 0)
+		if (sb->t.idle != 0 && sb->nexecs == 0 && sb->ncalls == 0)
 			due_least(due, &what, sb->worked + sb->t.idle * MS,
 			    TIMES_IDLE);
 		break;

@@ -19,7 +19,7 @@ put 755 sandboxd/guest/sandbox-guest "$LIBEXECDIR"
 # The client's library, and what libsandbox.h includes.
 mkdir -p "$d$LIBDIR"
 install -m 644 lib/libsbx.a "$d$LIBDIR/libsandbox.a"
-for h in bounds codes imsg libsandbox msg proto; do
+for h in bounds calls codes filerec imsg libsandbox msg proto; do
 	put 644 lib/$h.h "$INCLUDEDIR"
 done
 for page in man/*.[1-9]; do

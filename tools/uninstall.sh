@@ -8,7 +8,7 @@ d=${DESTDIR:-}
 rm -f "$d$SBINDIR/sandboxd" "$d$BINDIR/sandboxctl" \
     "$d$LIBEXECDIR/sandbox-guest" "$d$LIBEXECDIR/sandboxctl-tar"
 rm -f "$d$LIBDIR/libsandbox.a"
-for h in bounds codes imsg libsandbox msg proto; do
+for h in bounds calls codes filerec imsg libsandbox msg proto; do
 	rm -f "$d$INCLUDEDIR/$h.h"
 done
 for page in man/*.[1-9]; do

@@ -31,6 +31,8 @@ decode(const struct gp_frame *f)
 		struct gp_exit		 exit;
 		struct gp_background	 background;
 		struct gp_stop		 stop;
+		struct gp_call		 call;
+		struct gp_call_end	 call_end;
 	} u;
 
 	/* Each decoder on each frame: it must know which are its own. */
@@ -52,6 +54,8 @@ decode(const struct gp_frame *f)
 	(void)gp_decode_exit(&u.exit, f);
 	(void)gp_decode_background(&u.background, f);
 	(void)gp_decode_stop(&u.stop, f);
+	(void)gp_decode_call(&u.call, f);
+	(void)gp_decode_call_end(&u.call_end, f);
 }
 
 int

@@ -34,6 +34,10 @@ static void		 leave(void) __attribute__((__noreturn__));
 #include "exec.c"
 #include "kill.c"
 #include "link.c"
+static int	worker_pair(int [2]);
+#define socketpair(domain, type, protocol, sv)	worker_pair(sv)
+#include "call.c"
+#undef socketpair
 #undef socket
 #undef connect
 #undef exit
@@ -47,6 +51,8 @@ static int		 connections;
 static uint8_t		 heard[1 << 20];	/* of the guest, on this one */
 static size_t		 nheard;
 static pid_t		 lastpid;
+static int		 works[CALLS_MAX_BOX];	/* the workers' ends */
+static int		 nworks;
 static int		 ends[GP_MAX_EXECS + 1][3];	/* the commands' */
 
 static void
@@ -94,9 +100,99 @@ watch_again(int fd, enum source src, uint32_t slot)
 }
 
 void
-watch_more(int fd, enum source src, int more)
+watch_more(int fd, enum source src, uint32_t slot, int more)
 {
 	need(fd >= 0);
+}
+
+/* A worker is who plays its part: its end is kept here. */
+static int
+worker_pair(int sv[2])
+{
+	if (nworks == CALLS_MAX_BOX) {
+		errno = EMFILE;
+		return (-1);
+	}
+	need(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv) == 0);
+	need((works[nworks++] = dup(sv[1])) != -1);
+	return (0);
+}
+
+pid_t
+fork_expendable(void)
+{
+	return (++lastpid);
+}
+
+void
+close_from(int fd)
+{
+	need(0);
+}
+
+void
+confine_undo(void)
+{
+	need(0);
+}
+
+void
+worker_main(void)
+{
+	abort();
+}
+
+/* One of them says something, true or not, or ends. */
+static void
+worker_says(struct fuzz *in)
+{
+	static uint8_t		 buf[GP_MAX_FROM_GUEST], waste[1 << 17];
+	struct gp_call_end	 e;
+	struct gp_output	 m;
+	struct call		*c = &calls[fuzz_u8(in) % WORKERS];
+	int			 i, what = fuzz_u8(in) & 3;
+	ssize_t			 n = -1;
+
+	if (c->pid == 0 || nworks == 0)
+		return;
+	i = c - calls < nworks ? c - calls : nworks - 1;
+	(void)!recv(works[i], waste, sizeof(waste), MSG_DONTWAIT);
+	memset(&e, 0, sizeof(e));
+	m.stream = GP_STDOUT;
+	m.off = c->sent;
+	m.data = waste;
+	m.len = fuzz_u8(in) * 257 + 1;
+	e.code = fuzz_u8(in);
+	e.out = c->sent;
+	e.text = "";
+	if (what == 0)
+		n = gp_encode_output(buf, sizeof(buf), c->k != 0 ? c->k :
+		    GP_CALL_BIT | 1, &m);
+	else if (what == 1)
+		n = gp_encode_call_end(buf, sizeof(buf), c->k != 0 ? c->k :
+		    GP_CALL_BIT | 1, &e);
+	else if (what == 2)
+		(void)send(works[i], in->p, in->len, MSG_DONTWAIT |
+		    MSG_NOSIGNAL);
+	else
+		(void)call_child(c->pid, 0);
+	if (n > 0)
+		(void)send(works[i], buf, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	call_event(c - calls, EPOLLIN | EPOLLOUT);
+}
+
+static void
+workers_end(void)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0)
+			call_leave(&calls[i]);
+	memset(calls, 0, sizeof(calls));
+	nleaving = novers = 0;
+	while (nworks > 0)
+		close(works[--nworks]);
 }
 
 void
@@ -265,6 +361,7 @@ judge(const struct gp_frame *f)
 		struct gp_exit		 exit;
 		struct gp_background	 background;
 		struct gp_ping		 ping;
+		struct gp_call_end	 call_end;
 	} u;
 
 	switch (f->type) {
@@ -297,6 +394,9 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_PONG:
 		need(gp_decode_pong(&u.ping, f) == 0);
+		break;
+	case GP_CALL_END:
+		need(gp_decode_call_end(&u.call_end, f) == 0);
 		break;
 	case GP_BYE:
 		need(gp_decode_bye(f) == 0);
@@ -441,6 +541,9 @@ play(struct fuzz *in)
 				shutdown(peer, SHUT_WR);
 			link_event(EPOLLIN | EPOLLHUP);
 			break;
+		case 6:
+			worker_says(&data);
+			break;
 		default:
 			g.now += fuzz_u8(&data) * NSEC + 1;
 			break;
@@ -448,6 +551,7 @@ play(struct fuzz *in)
 		check();
 		(void)kill_timers();
 		(void)link_timer();
+		(void)call_timer();
 		listen_to();
 		exec_spare();
 		if (g.again)
@@ -471,6 +575,7 @@ end_all(void)
 	}
 	for (e = slots; e <= &slots[GP_MAX_EXECS]; e++)
 		ends_close(e);
+	workers_end();
 	if (ln.fd != -1)
 		close(ln.fd);
 	if (peer != -1)

@@ -29,6 +29,8 @@ static uint8_t		 heard[1 << 20];
 static size_t		 nheard;
 static uint64_t		 ended[2];	/* execs of which an end was told */
 static int		 broke;
+static uint64_t		 ncalls;
+static uint8_t		 answered[1 << 16];	/* calls */
 
 /* Whatever is told must be a message, and an end be told but once. */
 void
@@ -53,6 +55,8 @@ pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
 		need(e->dropped1 <= e->length1 && e->dropped2 <= e->length2);
 		need(e->started <= e->ended);
 	}
+	if (type == MSG_CALL_DONE)
+		need(op != 0 && op <= ncalls && answered[op]++ == 0);
 	if (type == MSG_GUEST_BROKE)
 		broke = 1;
 	if (fd == -1)
@@ -179,6 +183,7 @@ judge(const struct gp_frame *f)
 		struct gp_signal	 sig;
 		struct gp_cancel	 cancel;
 		struct gp_stop		 stop;
+		struct gp_call		 call;
 	} u;
 
 	switch (f->type) {
@@ -211,6 +216,9 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_STOP:
 		need(gp_decode_stop(&u.stop, f) == 0);
+		break;
+	case GP_CALL:
+		need(gp_decode_call(&u.call, f) == 0);
 		break;
 	default:
 		need(0);
@@ -298,6 +306,49 @@ start(struct fuzz *in)
 	exec_attach(ex, 1, 1, 7, 0, 0);
 }
 
+/* The same of a call: each is answered once. */
+static void
+call(struct fuzz *in)
+{
+	static const uint32_t	 ops[] = { CALL_STAT, CALL_READ, CALL_WRITE };
+	static uint8_t		 bytes[256];
+	struct msg_call		 m;
+	struct frame		 f;
+	char			 path[] = "/x", none[] = "";
+
+	memset(&m, 0, sizeof(m));
+	memset(&f, 0, sizeof(f));
+	f.op = ++ncalls;
+	f.session = fuzz_u8(in) % 3 + 1;
+	f.req = 1;
+	m.n = box.n;
+	m.c.op = ops[fuzz_u8(in) % 3];
+	m.c.path = m.c.path2 = path;
+	m.c.pattern = m.c.filter = none;
+	if (m.c.op == CALL_WRITE && fuzz_u8(in) & 1)
+		m.c.flags = CALL_F_STREAM;
+	else if (m.c.op == CALL_WRITE) {
+		m.c.data.data = bytes;
+		m.c.data.len = fuzz_u8(in);
+	}
+	need(ncalls < sizeof(answered));
+	call_new(&box, &f, &m);
+}
+
+static void
+call_order(struct fuzz *in)
+{
+	uint64_t	 op = ncalls - fuzz_u8(in) % 4;
+	int		 what = fuzz_u8(in) & 3;
+
+	if (what == 0)
+		call_cancel(&box, op);
+	else if (what == 1)
+		call_session_gone(fuzz_u8(in) % 3 + 1);
+	else
+		call_finish(&box, op, fuzz_u8(in));
+}
+
 static void
 order(int what, struct fuzz *in)
 {
@@ -346,7 +397,7 @@ play(struct fuzz *in)
 	int		 what;
 
 	while (fuzz_step(in, &what, &data)) {
-		switch (what % 12) {
+		switch (what % 14) {
 		case 0:
 		case 1:
 			if (peer != -1)
@@ -362,12 +413,18 @@ play(struct fuzz *in)
 		case 10:
 			hang_up();
 			break;
+		case 12:
+			call(&data);
+			break;
+		case 13:
+			call_order(&data);
+			break;
 		case 11:
 			if (client != -1)
 				(void)!write(client, data.p, data.len);
 			break;
 		default:
-			order(what % 12, &data);
+			order(what % 14, &data);
 		}
 		turn();
 	}
@@ -379,6 +436,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	static struct event_base	*base;
 	struct fuzz			 in = { data, len };
 	struct exec			*ex;
+	uint64_t			 n;
 
 	if (base == NULL) {
 		need((base = event_init()) != NULL);
@@ -389,11 +447,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	box.n = 1;
 	box.lfd = -1;
 	RB_INIT(&box.execs);
+	TAILQ_INIT(&box.calls);
+	memset(answered, 0, ncalls + 1);
+	ncalls = 0;
 	broke = 0;
 	connect_again();
 	play(&in);
 	if (box.guest != NULL)
 		guest_close(box.guest);
+	call_guest_gone(&box, 1);
+	for (n = 1; n <= ncalls; n++)
+		need(answered[n] == 1);
 	while ((ex = RB_ROOT(&box.execs)) != NULL)
 		exec_free(ex);
 	hang_up();

@@ -32,7 +32,7 @@ sources()
 			    sandboxd/conf_lex.c sandboxd/conf_set.c \
 			    sandboxd/conf_who.c sandboxd/printconf.c \
 			    sandboxd/rules.c sandboxd/quota.c \
-			    lib/spec_check.c lib/codes.c lib/log.c \
+			    lib/spec_check.c lib/calls.c lib/codes.c lib/log.c \
 			    lib/text.c $MSG ;;
 	f_engine)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_policy.c \
 			    sandboxd/engine_api.c \
@@ -40,20 +40,21 @@ sources()
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
-			    lib/codes.c lib/spec_check.c $MSG ;;
+			    lib/codes.c lib/spec_check.c lib/calls.c $MSG ;;
 	f_front)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/frontend_req.c \
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
-			    lib/msgbuf.c lib/spec_check.c lib/spec_refuse.c \
+			    lib/msgbuf.c lib/spec_check.c lib/calls.c lib/spec_refuse.c \
 			    lib/codes.c $MSG ;;
 	f_glob)		echo regress/fuzz/fuzz.c sandboxd/guest/tool_match.c ;;
-	f_gproto)	echo lib/gproto.c lib/gproto_msg.c ;;
+	f_gproto)	echo lib/gproto.c lib/gproto_call.c \
+			    lib/gproto_msg.c ;;
 	f_grep)		echo regress/fuzz/fuzz.c sandboxd/guest/tool_find.c \
 			    sandboxd/guest/tool_match.c \
 			    sandboxd/guest/tool_regex.c \
 			    sandboxd/guest/tool_walk.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
-			    lib/gproto_msg.c \
+			    lib/gproto_call.c lib/gproto_msg.c \
 			    sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
@@ -66,27 +67,28 @@ sources()
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
-			    lib/codes.c lib/spec_check.c $MSG ;;
+			    lib/codes.c lib/spec_check.c lib/calls.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c sandboxctl/base64.c \
-			    lib/spec_check.c \
+			    lib/spec_check.c lib/calls.c \
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/model.c sandboxd/model_load.c \
 			    sandboxd/model_lost.c sandboxd/model_rows.c \
-			    sandboxd/messages.c lib/spec_check.c lib/codes.c \
+			    sandboxd/messages.c lib/spec_check.c lib/calls.c lib/codes.c \
 			    $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
-			    sandboxd/runner_exec.c sandboxd/runner_input.c \
-			    sandboxd/messages.c lib/gproto.c \
-			    lib/gproto_msg.c $MSG ;;
+			    sandboxd/runner_call.c sandboxd/runner_exec.c \
+			    sandboxd/runner_input.c sandboxd/runner_pass.c \
+			    sandboxd/messages.c lib/calls.c lib/gproto.c \
+			    lib/gproto_call.c lib/gproto_msg.c $MSG ;;
 	f_session)	echo regress/fuzz/fuzz.c sandboxctl/session_line.c \
 			    sandboxctl/session_table.c \
 			    sandboxctl/input_json.c sandboxctl/base64.c \
-			    lib/spec_check.c lib/spec_refuse.c lib/codes.c \
+			    lib/spec_check.c lib/calls.c lib/spec_refuse.c lib/codes.c \
 			    $MSG ;;
-	f_spec)		echo lib/spec_check.c lib/codes.c $MSG ;;
+	f_spec)		echo lib/spec_check.c lib/calls.c lib/codes.c $MSG ;;
 	esac
 }
 

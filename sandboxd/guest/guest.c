@@ -41,13 +41,13 @@ now_ns(void)
 
 /* Whether to be told when fd, edge by edge, takes more. */
 void
-watch_more(int fd, enum source src, int more)
+watch_more(int fd, enum source src, uint32_t slot, int more)
 {
 	struct epoll_event	 ev;
 
 	memset(&ev, 0, sizeof(ev));
 	ev.events = EPOLLIN | EPOLLET | (more ? EPOLLOUT : 0);
-	ev.data.u64 = (uint64_t)src << 32;
+	ev.data.u64 = (uint64_t)src << 32 | slot;
 	if (epoll_ctl(g.epfd, EPOLL_CTL_MOD, fd, &ev) == -1)
 		err(1, "epoll_ctl");
 }
@@ -167,7 +167,8 @@ reap(void)
 
 	(void)!read(g.sigfd, &si, sizeof(si));
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
-		exec_child(pid, status);
+		if (!call_child(pid, status))
+			exec_child(pid, status);
 }
 
 static void
@@ -216,6 +217,9 @@ event(const struct epoll_event *ev)
 	case SRC_LINK:
 		link_event(ev->events);
 		break;
+	case SRC_CALL:
+		call_event(ev->data.u64 & 0xffffffff, ev->events);
+		break;
 	case SRC_INOTIFY:
 		link_inotify();
 		break;
@@ -262,6 +266,7 @@ loop(void)
 			exit(0);
 		at = sooner(at, link_timer());
 		at = sooner(at, reaper_timer());
+		at = sooner(at, call_timer());
 		if (g.stopping)
 			at = sooner(at, g.stop_limit);
 		n = epoll_wait(g.epfd, ev, EVENTS, timeout_ms(at));

@@ -183,7 +183,8 @@ enum source {
 	SRC_CTL,
 	SRC_OUT,
 	SRC_ERR,
-	SRC_IN
+	SRC_IN,
+	SRC_CALL
 };
 
 struct guest {
@@ -217,7 +218,22 @@ extern struct guest	 g;
 uint64_t	 now_ns(void);
 int		 watch_fd(int, enum source, uint32_t, uint32_t);
 int		 watch_again(int, enum source, uint32_t);
-void		 watch_more(int, enum source, int);
+void		 watch_more(int, enum source, uint32_t, int);
+
+/* call.c */
+int		 call_start(const struct gp_frame *);
+int		 call_input(const struct gp_frame *);
+int		 call_input_end(const struct gp_frame *);
+int		 call_ack(const struct gp_frame *);
+int		 call_cancel(const struct gp_frame *);
+void		 call_event(uint32_t, uint32_t);
+ssize_t		 call_fill(uint8_t *, size_t);
+int		 call_busy(void);
+void		 call_down(void);
+void		 call_stop(void);
+int		 call_is_worker(pid_t);
+int		 call_child(pid_t, int);
+uint64_t	 call_timer(void);
 
 /* exec.c */
 uint32_t	 exec_slot(const struct exec *);
@@ -263,6 +279,8 @@ void		 input_write(struct exec *);
 void		 input_close(struct exec *);
 
 /* reaper.c */
+void		 close_from(int);
+pid_t		 fork_expendable(void);
 int		 reaper_spawn(struct exec *, int);
 void		 reaper_recycle(struct exec *);
 void		 reaper_close(struct exec *);

@@ -112,7 +112,7 @@ link_hello(void)
 	struct gp_hello	 m = g.hello;
 
 	m.version = GP_VERSION;
-	m.flags = GP_CAN_INPUT | GP_CAN_SIGNAL;
+	m.flags = GP_CAN_INPUT | GP_CAN_SIGNAL | GP_CAN_CALL;
 	if (g.pidfd)
 		m.flags |= GP_CAN_PIDFD;
 	if (g.stopping)
@@ -201,6 +201,7 @@ link_down(void)
 	ln.fd = -1;
 	ln.welcome = 0;
 	explicit_bzero(ln.rbuf, ln.rlen);
+	call_down();
 	for (e = TAILQ_FIRST(&g.execs); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
 		e->pending = e->resumed = 0;
@@ -424,6 +425,7 @@ recv_stop(const struct gp_frame *f)
 	if (g.spare != NULL)
 		exec_free(g.spare);
 	kill_all(m.grace);
+	call_stop();
 	return (0);
 }
 
@@ -436,6 +438,26 @@ recv_ping(const struct gp_frame *f)
 	return (0);
 }
 
+/* What is about a call. */
+static int
+link_call(const struct gp_frame *f)
+{
+	switch (f->type) {
+	case GP_CALL:
+		return (call_start(f));
+	case GP_INPUT:
+		return (call_input(f));
+	case GP_INPUT_END:
+		return (call_input_end(f));
+	case GP_ACK:
+		return (call_ack(f));
+	case GP_CANCEL:
+		return (call_cancel(f));
+	default:
+		return (-1);
+	}
+}
+
 static int
 link_dispatch(const struct gp_frame *f)
 {
@@ -443,6 +465,8 @@ link_dispatch(const struct gp_frame *f)
 
 	if (!ln.welcome && f->type != GP_WELCOME)
 		return (-1);
+	if (f->k & GP_CALL_BIT)
+		return (link_call(f));
 	if (f->k != 0)
 		e = exec_find(f->k);
 	switch (f->type) {
@@ -657,6 +681,7 @@ static void
 link_fill(void)
 {
 	struct exec	*e;
+	ssize_t		 n;
 	int		 i;
 
 	if (!ln.welcome || ln.bye)
@@ -676,8 +701,10 @@ link_fill(void)
 		else if (e->state == EX_BACKGROUND && e->gone)
 			exec_free(e);
 	}
+	while (ln.slen < SFULL && (n = call_fill(ROOM)) != 0)
+		sent(n);
 	if (g.stopping && TAILQ_EMPTY(&g.dirty) && ln.slen < SFULL &&
-	    (g.nexecs == 0 || g.now >= g.stop_limit)) {
+	    ((g.nexecs == 0 && !call_busy()) || g.now >= g.stop_limit)) {
 		sent(gp_encode_bye(ROOM));
 		ln.bye = 1;
 	}
@@ -707,7 +734,7 @@ link_flush(void)
 			continue;
 		if (n == -1 && errno == EAGAIN) {
 			if (!ln.full)
-				watch_more(ln.fd, SRC_LINK, 1);
+				watch_more(ln.fd, SRC_LINK, 0, 1);
 			ln.full = 1;
 			return;
 		}
@@ -716,7 +743,7 @@ link_flush(void)
 			return;
 		}
 		if (ln.full)
-			watch_more(ln.fd, SRC_LINK, 0);
+			watch_more(ln.fd, SRC_LINK, 0, 0);
 		ln.full = 0;
 		ln.spos += n;
 		if (ln.bye && ln.spos == ln.slen)

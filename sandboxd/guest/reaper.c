@@ -65,7 +65,7 @@ static struct idle {
 static int	 nidle;
 static uint64_t	 idle_until;
 
-static void
+void
 close_from(int fd)
 {
 	struct rlimit	 rl;
@@ -349,7 +349,7 @@ reaper_child(struct shared *sh, int ctl, const int *fds)
 }
 
 /* Commands shall be the kernel's first choice when memory runs out, not us. */
-static pid_t
+pid_t
 fork_expendable(void)
 {
 	pid_t	 pid;

@@ -180,7 +180,7 @@ is_reaper(pid_t pid)
 	TAILQ_FOREACH(e, &g.execs, entry)
 		if (e->reaper == pid)
 			return (1);
-	return (reaper_is_idle(pid));
+	return (reaper_is_idle(pid) || call_is_worker(pid));
 }
 
 static int

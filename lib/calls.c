@@ -1,0 +1,43 @@
+/* The calls that there are, for clients and daemon: see calls.h. */
+
+#include <string.h>
+
+#include "calls.h"
+
+static const struct {
+	const char	*name;
+	int		 kind;
+} calls[CALL_MAX] = {
+	[CALL_STAT] = { "stat", CALL_OUT | CALL_REC },
+	[CALL_READ] = { "read", CALL_OUT },
+	[CALL_WRITE] = { "write", CALL_IN },
+};
+
+int
+call_known(uint32_t op)
+{
+	return (op < CALL_MAX && calls[op].name != NULL);
+}
+
+const char *
+call_name(uint32_t op)
+{
+	return (call_known(op) ? calls[op].name : "unknown");
+}
+
+uint32_t
+call_number(const char *name)
+{
+	uint32_t	 i;
+
+	for (i = 0; i < CALL_MAX; i++)
+		if (call_known(i) && strcmp(calls[i].name, name) == 0)
+			return (i);
+	return (CALL_NONE);
+}
+
+int
+call_kind(uint32_t op)
+{
+	return (call_known(op) ? calls[op].kind : 0);
+}

@@ -1,0 +1,56 @@
+/*
+ * Calls: operations that the guest carries out by itself, without a command
+ * of the sandbox.  Each has a number, takes typed arguments and maybe a stream
+ * of bytes, gives maybe a stream of bytes, and ends once.  Nothing of it is
+ * in the database, and none is ever done again.
+ *
+ * Clients, daemon and guest share this: numbers are appended, never changed.
+ */
+#ifndef CALLS_H
+#define CALLS_H
+
+#include <stdint.h>
+
+enum call_op {
+	CALL_NONE,
+	CALL_STAT,		/* one record of path */
+	CALL_READ,		/* bytes of a file, from offset, length of them */
+	CALL_WRITE,		/* the input into a file */
+	CALL_MAX
+};
+
+#define CALL_ALL	UINT64_MAX	/* of a length: to the end */
+
+/* What a call does with its streams; calls.c has the table. */
+#define CALL_IN		0x1	/* takes input */
+#define CALL_OUT	0x2	/* gives output */
+#define CALL_REC	0x4	/* and that in records, see filerec.h */
+#define CALL_TWO	0x8	/* has a second path */
+
+/* Flags of a request.  An operation refuses those that it does not know. */
+#define CALL_F_STREAM	0x1	/* input by a pipe, else all of it is in data */
+#define CALL_F_NOFOLLOW	0x2	/* a link at the end is meant itself */
+#define CALL_F_ATOMIC	0x4	/* the whole file, and all of it at once */
+#define CALL_F_PARENTS	0x8	/* make the directories that are missing */
+#define CALL_F_EXCL	0x10	/* what is there already is not replaced */
+#define CALL_F_RECURSE	0x20	/* and all that is below */
+#define CALL_F_FORCE	0x40	/* what is not there is no error */
+#define CALL_F_TRUNC	0x80	/* a file that is there is emptied first */
+#define CALL_F_APPEND	0x100
+#define CALL_F_ALL	0x1ff
+
+#define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
+#define CALL_DATA_MAX	65536	/* of input in the request itself */
+#define CALL_TEXT_MAX	255	/* of what the guest says */
+#define CALLS_MAX_BOX	32	/* under way in one sandbox */
+#define CALLS_MAX_USER	128	/* of one user */
+
+/* Flags of a result. */
+#define CALL_R_MORE	0x1	/* a bound was met: there is more */
+
+int		 call_known(uint32_t);
+const char	*call_name(uint32_t);		/* "unknown" for no call */
+uint32_t	 call_number(const char *);	/* CALL_NONE for no name */
+int		 call_kind(uint32_t);		/* CALL_IN ... */
+
+#endif

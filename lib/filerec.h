@@ -1,0 +1,51 @@
+/*
+ * Records in the output of a call: what the guest tells of files.  Each is
+ * four bytes of length, little endian, and so many bytes of msgpack: an array
+ * in the order of its table.  The guest is not to be trusted: a record that
+ * is not as its table says is an error of the protocol for who reads it.
+ */
+#ifndef FILEREC_H
+#define FILEREC_H
+
+#include "msg.h"
+
+#define REC_MAX		32768	/* bytes of one record */
+
+/* STAT, and each entry of LIST and WALK. */
+struct file_rec {
+	char		*name;	/* as asked for, of an entry below that */
+	uint32_t	 mode;	/* type and permissions, as in st_mode */
+	uint32_t	 uid;
+	uint32_t	 gid;
+	uint64_t	 nlink;
+	uint64_t	 size;
+	uint64_t	 used;	/* bytes on the disk */
+	int64_t		 mtime;	/* ns since 1970 */
+	int64_t		 ctime;
+	uint64_t	 dev;
+	uint64_t	 ino;
+	uint64_t	 rdev;
+	char		*target; /* of a symbolic link */
+	uint32_t	 code;	/* enum code: why it could not be looked at */
+};
+
+extern const struct msg_def	file_rec_def;
+
+/*
+ * A stream of records, cut anywhere.  rec_feed() hands on each that is whole:
+ * -1 if one is wrong, or the callback says so.  What it holds is bounded.
+ */
+struct rec_reader {
+	const struct msg_def	*def;
+	/* Gets a structure of the table, to be kept by zeroing it. */
+	int			(*take)(void *arg, void *rec);
+	void			*arg;
+	uint8_t			 buf[4 + REC_MAX];
+	size_t			 len;
+	const char		*why;	/* it was wrong */
+};
+
+int	 rec_feed(struct rec_reader *, const void *, size_t);
+int	 rec_done(const struct rec_reader *);	/* nothing is left over */
+
+#endif

@@ -1,0 +1,591 @@
+/*
+ * Calls, as PID 1 sees them: which worker has which, and the way of their
+ * frames.  Output goes from a worker's socket into the buffer of the link
+ * without a stop between: what neither the runner's credit nor that buffer
+ * has room for stays in the socket, and the worker waits.
+ */
+
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "guest.h"
+
+#define WORKERS		CALLS_MAX_BOX
+#define WORKER_IDLE	4		/* that wait for the next call */
+#define WORKER_SHARE	16		/* at most so much of all processes */
+#define WORKER_TIME	(10 * NSEC)	/* and no longer than this */
+#define WORKER_GRACE	(NSEC / 2)	/* to clean up after a cancel */
+#define LEAVING		64
+#define TELL		(GP_WINDOW / 4)	/* taken input worth a frame */
+
+/* A worker, and the call that it has. */
+struct call {
+	uint64_t	 k;		/* 0: it has none */
+	pid_t		 pid;		/* 0: this place is free */
+	int		 ctl;
+	int		 dead;		/* and reaped */
+	int		 readable;	/* there may be a packet */
+	int		 blocked;	/* it takes no packet just now */
+	uint64_t	 idle;		/* since then */
+	uint64_t	 sent;		/* output, on its way to the runner */
+	uint64_t	 acked;
+	/* Input: from base to end it is kept until the worker takes it. */
+	uint8_t		*ring;
+	uint64_t	 base;
+	uint64_t	 end;
+	uint64_t	 told;
+	uint64_t	 total;		/* of INPUT_END, or UINT64_MAX */
+	int		 in_over;	/* and that was passed on */
+};
+
+/* An end that no worker has told. */
+struct call_over {
+	uint64_t	 k;
+	enum code	 code;
+	uint64_t	 out;
+	const char	*text;
+};
+
+static struct call	 calls[WORKERS];
+static struct call_over	 overs[2 * WORKERS];
+static int		 novers;
+/* Workers that were given up: they clean up, or are killed. */
+static struct leaving {
+	pid_t		 pid;
+	uint64_t	 at;
+} leaving[LEAVING];
+static int		 nleaving;
+
+static void	 call_feed(struct call *);
+
+static struct call *
+call_find(uint64_t k)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k == k)
+			return (&calls[i]);
+	return (NULL);
+}
+
+/* There is always room: the runner has no more calls than this. */
+static void
+call_over(uint64_t k, enum code code, uint64_t out, const char *text)
+{
+	struct call_over	*o;
+
+	if (novers == 2 * WORKERS)
+		return;
+	o = &overs[novers++];
+	o->k = k;
+	o->code = code;
+	o->out = out;
+	o->text = text;
+}
+
+static void
+call_release(struct call *c)
+{
+	ring_put(c->ring, c->end <= 4096);
+	c->ring = NULL;
+	c->k = 0;
+	c->idle = g.now;
+}
+
+/* The worker is on its own: with its socket it has lost its call. */
+static void
+call_leave(struct call *c)
+{
+	close(c->ctl);
+	if (c->dead)
+		;
+	else if (nleaving < LEAVING) {
+		leaving[nleaving].pid = c->pid;
+		leaving[nleaving++].at = g.now + WORKER_GRACE;
+	} else
+		kill(c->pid, SIGKILL);
+	call_release(c);
+	c->pid = 0;
+}
+
+/* Forgets all: the runner that asked is gone. */
+void
+call_down(void)
+{
+	int	 i;
+
+	novers = 0;
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k != 0)
+			call_leave(&calls[i]);
+}
+
+static __attribute__((__noreturn__)) void
+worker_child(int ctl)
+{
+	if (dup2(ctl, WORK_FD) == -1)
+		_exit(1);
+	close_from(WORK_FD + 1);
+	prctl(PR_SET_NAME, "guest-worker", 0, 0, 0);
+	confine_undo();
+	worker_main();
+}
+
+/* A worker in a free place, or NULL with errno. */
+static struct call *
+worker_new(void)
+{
+	struct call	*c = NULL;
+	int		 ctl[2], i, error;
+
+	for (i = 0; i < WORKERS && c == NULL; i++)
+		if (calls[i].pid == 0)
+			c = &calls[i];
+	if (c == NULL) {
+		errno = EAGAIN;
+		return (NULL);
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ctl) == -1)
+		return (NULL);
+	if (watch_fd(ctl[0], SRC_CALL, c - calls, 1) == -1 ||
+	    (c->pid = fork_expendable()) == -1) {
+		error = errno;
+		c->pid = 0;
+		close(ctl[0]);
+		close(ctl[1]);
+		errno = error;
+		return (NULL);
+	}
+	if (c->pid == 0)
+		worker_child(ctl[1]);
+	close(ctl[1]);
+	c->ctl = ctl[0];
+	c->readable = c->dead = 0;
+	return (c);
+}
+
+static struct call *
+worker_get(void)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k == 0)
+			return (&calls[i]);
+	return (worker_new());
+}
+
+/* A frame of the runner's: CALL. */
+int
+call_start(const struct gp_frame *f)
+{
+	struct gp_call	 m;
+	struct call	*c;
+
+	if (gp_decode_call(&m, f) == -1 || call_find(f->k) != NULL)
+		return (-1);
+	if (g.stopping) {
+		call_over(f->k, CODE_UNAVAILABLE, 0, "it is being stopped");
+		return (0);
+	}
+	if ((c = worker_get()) == NULL) {
+		call_over(f->k, CODE_LIMIT_EXCEEDED, 0,
+		    "no process can be made for it");
+		return (0);
+	}
+	c->k = f->k;
+	c->sent = c->acked = c->base = c->end = c->told = 0;
+	c->total = UINT64_MAX;
+	c->in_over = c->blocked = 0;
+	/* A frame is a packet, as it came. */
+	if (send(c->ctl, f->data - GP_HDRLEN, f->total, MSG_DONTWAIT |
+	    MSG_NOSIGNAL) != (ssize_t)f->total) {
+		call_over(f->k, CODE_UNAVAILABLE, 0,
+		    "its process was killed");
+		call_leave(c);
+	}
+	return (0);
+}
+
+/* The end of one that no worker has ended. */
+static void
+call_abort(struct call *c, enum code code, const char *text)
+{
+	call_over(c->k, code, c->sent, text);
+	call_leave(c);
+}
+
+/* 1: the packet has left; 0: not now. */
+static int
+call_packet(struct call *c, const uint8_t *buf, size_t len)
+{
+	ssize_t	 n;
+
+	do {
+		n = send(c->ctl, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (n == -1 && errno == EINTR);
+	if (n == (ssize_t)len)
+		return (1);
+	/* One that has died shows by the end of its socket. */
+	if (n == -1 && errno == EAGAIN) {
+		if (!c->blocked)
+			watch_more(c->ctl, SRC_CALL, c - calls, 1);
+		c->blocked = 1;
+	}
+	return (0);
+}
+
+/* STOP: what is under way ends, with a word to who waits for it. */
+void
+call_stop(void)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k != 0)
+			call_abort(&calls[i], CODE_UNAVAILABLE,
+			    "it is being stopped");
+}
+
+/* Passes on input that is kept, and its end. */
+static void
+call_feed(struct call *c)
+{
+	static uint8_t		 buf[GP_HDRLEN + 8 + GP_MAX_DATA];
+	struct gp_input		 m;
+	struct gp_input_end	 e;
+	size_t			 pos;
+	ssize_t			 n;
+
+	while (c->base < c->end) {
+		pos = c->base % GP_WINDOW;
+		m.off = c->base;
+		m.data = c->ring + pos;
+		m.len = c->end - c->base;
+		if (m.len > GP_MAX_DATA)
+			m.len = GP_MAX_DATA;
+		if (m.len > GP_WINDOW - pos)
+			m.len = GP_WINDOW - pos;
+		n = gp_encode_input(buf, sizeof(buf), c->k, &m);
+		if (n == -1 || !call_packet(c, buf, n))
+			return;
+		c->base += m.len;
+	}
+	if (c->end == c->total && !c->in_over) {
+		e.total = c->total;
+		n = gp_encode_input_end(buf, sizeof(buf), c->k, &e);
+		if (n != -1 && call_packet(c, buf, n))
+			c->in_over = 1;
+	}
+}
+
+int
+call_input(const struct gp_frame *f)
+{
+	struct gp_input	 m;
+	struct call	*c;
+	size_t		 pos, n;
+
+	if (gp_decode_input(&m, f) == -1)
+		return (-1);
+	if ((c = call_find(f->k)) == NULL)
+		return (0);
+	if (m.off != c->end || m.len > GP_WINDOW - (c->end - c->base) ||
+	    m.len > c->total - c->end)
+		return (-1);
+	/* Usually it takes it at once. */
+	if (c->base == c->end && !c->blocked && call_packet(c,
+	    f->data - GP_HDRLEN, f->total)) {
+		c->base = c->end += m.len;
+		return (0);
+	}
+	if (c->ring == NULL && (c->ring = ring_get()) == NULL) {
+		call_abort(c, CODE_LIMIT_EXCEEDED, "no memory for its input");
+		return (0);
+	}
+	pos = c->end % GP_WINDOW;
+	n = GP_WINDOW - pos < m.len ? GP_WINDOW - pos : m.len;
+	memcpy(c->ring + pos, m.data, n);
+	memcpy(c->ring, m.data + n, m.len - n);
+	c->end += m.len;
+	return (0);
+}
+
+int
+call_input_end(const struct gp_frame *f)
+{
+	struct gp_input_end	 m;
+	struct call		*c;
+
+	if (gp_decode_input_end(&m, f) == -1)
+		return (-1);
+	if ((c = call_find(f->k)) == NULL)
+		return (0);
+	if (c->total != UINT64_MAX || m.total != c->end)
+		return (-1);
+	c->total = m.total;
+	if (!c->blocked)
+		call_feed(c);
+	return (0);
+}
+
+int
+call_ack(const struct gp_frame *f)
+{
+	struct gp_ack	 m;
+	struct call	*c;
+
+	if (gp_decode_ack(&m, f) == -1)
+		return (-1);
+	if ((c = call_find(f->k)) == NULL)
+		return (0);
+	if (m.off > c->sent)
+		return (-1);
+	if (m.off > c->acked)
+		c->acked = m.off;
+	return (0);
+}
+
+int
+call_cancel(const struct gp_frame *f)
+{
+	struct gp_cancel	 m;
+	struct call		*c;
+
+	if (gp_decode_cancel(&m, f) == -1)
+		return (-1);
+	if ((c = call_find(f->k)) != NULL)
+		call_abort(c, CODE_CANCELLED, "cancelled");
+	return (0);
+}
+
+/* Its socket has something, or takes something again. */
+void
+call_event(uint32_t slot, uint32_t events)
+{
+	struct call	*c = &calls[slot % WORKERS];
+
+	if (c->pid == 0)
+		return;
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		c->readable = 1;
+	if (events & EPOLLOUT && c->blocked) {
+		watch_more(c->ctl, SRC_CALL, c - calls, 0);
+		c->blocked = 0;
+		if (c->k != 0)
+			call_feed(c);
+	}
+}
+
+/* A worker's packet: 1 if it is one that it may send now. */
+static int
+call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
+{
+	struct gp_call_end	 e;
+	struct gp_output	 m;
+	struct gp_frame		 f;
+
+	if (gp_get(&f, buf, len, GP_GUEST) != 1 || f.total != len ||
+	    f.k != c->k)
+		return (0);
+	if (f.type == GP_OUTPUT && gp_decode_output(&m, &f) == 0 &&
+	    m.stream == GP_STDOUT && m.off == c->sent) {
+		c->sent += m.len;
+		return (1);
+	}
+	*over = 1;
+	return (f.type == GP_CALL_END && gp_decode_call_end(&e, &f) == 0 &&
+	    e.out == c->sent);
+}
+
+/* The next packet of c into buf: its length, 0 none for now. */
+static ssize_t
+call_take(struct call *c, uint8_t *buf, size_t size)
+{
+	ssize_t	 n;
+	int	 over = 0;
+
+	if (c->sent - c->acked > GP_WINDOW - GP_MAX_DATA)
+		return (0);
+	n = recv(c->ctl, buf, size, MSG_DONTWAIT);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+		c->readable = errno == EINTR;
+		return (0);
+	}
+	if (n <= 0) {
+		if (c->k != 0)
+			call_over(c->k, CODE_UNAVAILABLE, c->sent,
+			    "its process was killed");
+		call_leave(c);
+		return (0);
+	}
+	/* Late words about one that was given up would be from another. */
+	if (c->k == 0 || !call_check(c, buf, n, &over)) {
+		if (c->k != 0)
+			call_over(c->k, CODE_IO_ERROR, c->sent,
+			    "its process failed");
+		call_leave(c);
+		return (0);
+	}
+	if (over)
+		call_release(c);
+	return (n);
+}
+
+static ssize_t
+call_put_over(uint8_t *buf, size_t size)
+{
+	struct gp_call_end	 m;
+	struct call_over	*o = &overs[0];
+	ssize_t			 n;
+
+	memset(&m, 0, sizeof(m));
+	m.code = o->code;
+	m.out = o->out;
+	m.text = o->text;
+	n = gp_encode_call_end(buf, size, o->k, &m);
+	memmove(overs, overs + 1, --novers * sizeof(overs[0]));
+	return (n);
+}
+
+static ssize_t
+call_put_ack(struct call *c, uint8_t *buf, size_t size)
+{
+	struct gp_input_ack	 m;
+
+	c->told = c->base;
+	m.flags = 0;
+	m.off = c->base;
+	return (gp_encode_input_ack(buf, size, c->k, &m));
+}
+
+/*
+ * One frame of the calls into buf, which has room for any; 0 if there is none.
+ * They take turns.
+ */
+ssize_t
+call_fill(uint8_t *buf, size_t size)
+{
+	static int	 turn;
+	struct call	*c;
+	ssize_t		 n;
+	int		 i;
+
+	for (i = 0; i < WORKERS; i++) {
+		turn = (turn + 1) % WORKERS;
+		c = &calls[turn];
+		if (c->pid == 0)
+			continue;
+		if (c->k != 0 && c->base - c->told >= TELL)
+			return (call_put_ack(c, buf, size));
+		if (c->readable && (n = call_take(c, buf, size)) > 0)
+			return (n);
+	}
+	return (novers > 0 ? call_put_over(buf, size) : 0);
+}
+
+int
+call_busy(void)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k != 0)
+			return (1);
+	return (novers > 0);
+}
+
+int
+call_is_worker(pid_t pid)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid == pid)
+			return (1);
+	for (i = 0; i < nleaving; i++)
+		if (leaving[i].pid == pid)
+			return (1);
+	return (0);
+}
+
+/* A status of wait(2): 1 if it was about a worker. */
+int
+call_child(pid_t pid, int status)
+{
+	int	 i;
+
+	if (pid <= 0 || !call_is_worker(pid))
+		return (0);
+	if (WIFSTOPPED(status)) {
+		kill(pid, SIGCONT);
+		return (1);
+	}
+	for (i = 0; i < nleaving; i++)
+		if (leaving[i].pid == pid) {
+			leaving[i] = leaving[--nleaving];
+			return (1);
+		}
+	/* What it has said before it died is still in its socket. */
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid == pid) {
+			if (calls[i].k != 0) {
+				calls[i].readable = calls[i].dead = 1;
+				return (1);
+			}
+			close(calls[i].ctl);
+			calls[i].pid = 0;
+		}
+	return (1);
+}
+
+/* Who has waited for long takes room among the sandbox's processes. */
+static uint64_t
+idle_timer(void)
+{
+	uint64_t	 at = 0, due;
+	int		 i, n = 0, most = g.idle_max * 32 / WORKER_SHARE;
+
+	if (most > WORKER_IDLE)
+		most = WORKER_IDLE;
+	for (i = 0; i < WORKERS; i++) {
+		if (calls[i].pid == 0 || calls[i].k != 0)
+			continue;
+		due = calls[i].idle + WORKER_TIME;
+		if (n++ >= most || g.stopping || due <= g.now)
+			call_leave(&calls[i]);
+		else if (at == 0 || due < at)
+			at = due;
+	}
+	return (at);
+}
+
+/* Does what is due; when the next is, 0 for never. */
+uint64_t
+call_timer(void)
+{
+	uint64_t	 at = idle_timer();
+	int		 i;
+
+	for (i = 0; i < nleaving; i++) {
+		if (leaving[i].at == 0)
+			continue;
+		if (leaving[i].at <= g.now) {
+			kill(leaving[i].pid, SIGKILL);
+			leaving[i].at = 0;
+		} else if (at == 0 || leaving[i].at < at)
+			at = leaving[i].at;
+	}
+	return (at);
+}

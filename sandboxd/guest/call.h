@@ -1,0 +1,88 @@
+/*
+ * Calls inside the guest.
+ *
+ *	call.c		PID 1's side: which worker has which call, and the
+ *			frames between the two and the runner
+ *	worker.c	a worker: takes one call after the other, and the means
+ *			by which an operation reads, writes and ends
+ *	fs_*.c		the operations, a file for each family
+ *
+ * A worker is a fork of PID 1 with one descriptor, a socket of packets, each
+ * of which is a frame of gproto.h.  It may hang, crash or be killed by a
+ * command: its call ends with that, and nothing else.
+ */
+
+#ifndef CALL_H
+#define CALL_H
+
+#include <sys/types.h>
+#include <sys/stat.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calls.h"
+#include "codes.h"
+#include "gproto.h"
+
+#define WORK_FD		0	/* a worker's only descriptor */
+
+/* A call as its operation sees it. */
+struct job {
+	uint64_t		 k;
+	struct gp_call		 m;	/* what is asked for */
+	struct gp_call_end	 end;	/* how it ends; counts are its own */
+	char			 text[CALL_TEXT_MAX + 1];
+	uint8_t			*out;	/* frame that is being filled */
+	size_t			 outlen; /* of its data */
+	const uint8_t		*in;	/* rest of the packet read last */
+	size_t			 inlen;
+	int			 in_over;
+	int			 lost;	/* nobody wants its end any more */
+};
+
+/* An operation: what it returns is of no use, call_fail() tells. */
+typedef void	(*job_fn)(struct job *);
+
+/* worker.c */
+__attribute__((__noreturn__)) void	worker_main(void);
+/*
+ * Output, of which any part may be sent at once; -1: nobody takes it any
+ * more, and the operation is to clean up and return.
+ */
+int		 job_out(struct job *, const void *, size_t);
+/* Room of at least so many bytes (to GP_MAX_DATA), for what job_put() adds. */
+uint8_t		*job_room(struct job *, size_t);
+int		 job_put(struct job *, size_t);
+/* The next bytes of input: how many, 0 at its end, -1: it was given up. */
+ssize_t		 job_in(struct job *, const uint8_t **);
+/* Does anybody still wait for it?  For what takes long without streams. */
+int		 job_wanted(struct job *);
+/* How it fails; the first word counts.  Always -1. */
+int		 job_fail(struct job *, enum code, const char *, ...)
+		    __attribute__((__format__(printf, 3, 4)));
+int		 job_errno(struct job *, int, const char *);
+enum code	 errno_code(int);
+
+/* records: what rec_begin() began rec_end() sends; -1 as job_out(). */
+void		 rec_begin(struct job *, unsigned int);
+void		 rec_uint(struct job *, uint64_t);
+void		 rec_int(struct job *, int64_t);
+void		 rec_str(struct job *, const char *);
+void		 rec_blob(struct job *, const void *, size_t);
+int		 rec_end(struct job *);
+
+/* fs_path.c */
+const char	*path_split(const char *, char *);
+int		 path_follow(char *);
+int		 path_parents(const char *, mode_t);
+
+/* fs_*.c */
+int		 fs_record(struct job *, const char *, const struct stat *,
+		    const char *, enum code);
+int		 fs_open(struct job *, const char *, int, struct stat *);
+void		 fs_stat(struct job *);
+void		 fs_read(struct job *);
+void		 fs_write(struct job *);
+
+#endif /* CALL_H */

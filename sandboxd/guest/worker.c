@@ -1,0 +1,274 @@
+/*
+ * A worker: waits for a call, carries it out with the rights of the sandbox's
+ * user, and waits for the next.  It has a socket to PID 1 and nothing else;
+ * the end of that is its own end.
+ */
+
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "call.h"
+
+#define OUT_HEAD	(GP_HDRLEN + 12)	/* before the data of OUTPUT */
+
+static uint8_t	 inbuf[GP_HDRLEN + 64 + GP_MAX_DATA];
+static uint8_t	 callbuf[GP_HDRLEN + GP_MAX_CALL];
+static uint8_t	 outbuf[OUT_HEAD + GP_MAX_DATA];
+
+static const job_fn	 ops[CALL_MAX] = {
+	[CALL_STAT] = fs_stat,
+	[CALL_READ] = fs_read,
+	[CALL_WRITE] = fs_write,
+};
+
+static int
+packet_send(const uint8_t *buf, size_t len)
+{
+	ssize_t	 n;
+
+	do {
+		n = send(WORK_FD, buf, len, MSG_NOSIGNAL);
+	} while (n == -1 && errno == EINTR);
+	return (n == (ssize_t)len ? 0 : -1);
+}
+
+static ssize_t
+packet_recv(uint8_t *buf, size_t size)
+{
+	ssize_t	 n;
+
+	do {
+		n = recv(WORK_FD, buf, size, 0);
+	} while (n == -1 && errno == EINTR);
+	return (n);
+}
+
+/* What is in the frame goes out. */
+static int
+out_flush(struct job *j)
+{
+	struct gp_output	 m;
+	ssize_t			 n;
+
+	if (j->outlen == 0)
+		return (j->lost ? -1 : 0);
+	m.stream = GP_STDOUT;
+	m.off = j->end.out;
+	m.data = outbuf + OUT_HEAD;
+	m.len = j->outlen;
+	/* The data is in its place already. */
+	n = gp_encode_output(outbuf, sizeof(outbuf), j->k, &m);
+	j->end.out += j->outlen;
+	j->outlen = 0;
+	if (j->lost || n == -1 || packet_send(outbuf, n) == -1) {
+		j->lost = 1;
+		return (-1);
+	}
+	return (0);
+}
+
+uint8_t *
+job_room(struct job *j, size_t n)
+{
+	if (n > GP_MAX_DATA)
+		return (NULL);
+	if (n > GP_MAX_DATA - j->outlen && out_flush(j) == -1)
+		j->outlen = 0;
+	return (outbuf + OUT_HEAD + j->outlen);
+}
+
+int
+job_put(struct job *j, size_t n)
+{
+	j->outlen += n;
+	if (j->outlen == GP_MAX_DATA)
+		return (out_flush(j));
+	return (j->lost ? -1 : 0);
+}
+
+int
+job_out(struct job *j, const void *data, size_t len)
+{
+	const uint8_t	*p = data;
+	size_t		 n;
+
+	while (len > 0) {
+		n = GP_MAX_DATA - j->outlen;
+		if (n > len)
+			n = len;
+		memcpy(outbuf + OUT_HEAD + j->outlen, p, n);
+		p += n;
+		len -= n;
+		if (job_put(j, n) == -1)
+			return (-1);
+	}
+	return (j->lost ? -1 : 0);
+}
+
+/* A packet of the input.  0, or -1 when it is given up. */
+static int
+in_packet(struct job *j)
+{
+	struct gp_input_end	 e;
+	struct gp_input		 m;
+	struct gp_frame		 f;
+	ssize_t			 n;
+
+	if ((n = packet_recv(inbuf, sizeof(inbuf))) <= 0 ||
+	    gp_get(&f, inbuf, n, GP_RUNNER) != 1 || f.k != j->k) {
+		j->lost = 1;
+		return (-1);
+	}
+	if (f.type == GP_INPUT && gp_decode_input(&m, &f) == 0) {
+		j->in = m.data;
+		j->inlen = m.len;
+		return (0);
+	}
+	if (f.type == GP_INPUT_END && gp_decode_input_end(&e, &f) == 0 &&
+	    e.total == j->end.in) {
+		j->in_over = 1;
+		return (0);
+	}
+	j->lost = 1;
+	return (-1);
+}
+
+ssize_t
+job_in(struct job *j, const uint8_t **p)
+{
+	size_t	 n;
+
+	while (j->inlen == 0) {
+		if (j->in_over)
+			return (0);
+		if (j->lost || in_packet(j) == -1)
+			return (-1);
+	}
+	n = j->inlen;
+	*p = j->in;
+	j->inlen = 0;
+	j->end.in += n;
+	return (n);
+}
+
+int
+job_wanted(struct job *j)
+{
+	struct pollfd	 pfd;
+
+	pfd.fd = WORK_FD;
+	pfd.events = 0;
+	pfd.revents = 0;
+	if (!j->lost && poll(&pfd, 1, 0) == 1 && pfd.revents & POLLHUP)
+		j->lost = 1;
+	return (!j->lost);
+}
+
+int
+job_fail(struct job *j, enum code code, const char *fmt, ...)
+{
+	va_list	 ap;
+
+	if (j->end.code != CODE_OK)
+		return (-1);
+	j->end.code = code;
+	va_start(ap, fmt);
+	vsnprintf(j->text, sizeof(j->text), fmt, ap);
+	va_end(ap);
+	return (-1);
+}
+
+enum code
+errno_code(int error)
+{
+	static const struct {
+		int		 error;
+		enum code	 code;
+	} codes[] = {
+		{ ENOENT, CODE_FILE_NOT_FOUND },
+		{ EACCES, CODE_PERMISSION_DENIED },
+		{ EPERM, CODE_PERMISSION_DENIED },
+		{ EISDIR, CODE_IS_DIRECTORY },
+		{ ENOTDIR, CODE_NOT_DIRECTORY },
+		{ EEXIST, CODE_FILE_EXISTS },
+		{ ENOTEMPTY, CODE_NOT_EMPTY },
+		{ ELOOP, CODE_INVALID_PATH },
+		{ ENAMETOOLONG, CODE_INVALID_PATH },
+		{ EINVAL, CODE_INVALID_ARGUMENT },
+		{ ENOSPC, CODE_NO_SPACE },
+		{ EDQUOT, CODE_NO_SPACE },
+		{ EFBIG, CODE_TOO_LARGE },
+		{ EOVERFLOW, CODE_TOO_LARGE },
+		{ EROFS, CODE_READ_ONLY },
+		{ ENXIO, CODE_NOT_FILE },
+		{ ENODEV, CODE_NOT_FILE },
+		{ EXDEV, CODE_UNSUPPORTED },
+		{ EOPNOTSUPP, CODE_UNSUPPORTED },
+		{ ENOSYS, CODE_UNSUPPORTED },
+		{ ENOMEM, CODE_LIMIT_EXCEEDED },
+		{ EMFILE, CODE_LIMIT_EXCEEDED },
+		{ ENFILE, CODE_LIMIT_EXCEEDED },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].error == error)
+			return (codes[i].code);
+	return (CODE_IO_ERROR);
+}
+
+/* The path is the client's own: the error alone is news. */
+int
+job_errno(struct job *j, int error, const char *what)
+{
+	return (job_fail(j, errno_code(error), "%s%s%s", what,
+	    *what == '\0' ? "" : ": ", strerror(error)));
+}
+
+/* What was read of the input in vain PID 1 does not send any more. */
+static void
+job_finish(struct job *j)
+{
+	ssize_t	 n;
+
+	(void)out_flush(j);
+	if (j->lost)
+		_exit(0);
+	j->end.text = j->text;
+	n = gp_encode_call_end(outbuf, sizeof(outbuf), j->k, &j->end);
+	if (n == -1 || packet_send(outbuf, n) == -1)
+		_exit(0);
+}
+
+__attribute__((__noreturn__)) void
+worker_main(void)
+{
+	struct gp_frame	 f;
+	struct job	 j;
+	ssize_t		 n;
+
+	while ((n = packet_recv(callbuf, sizeof(callbuf))) > 0) {
+		memset(&j, 0, sizeof(j));
+		/* Input of a call that has ended without it. */
+		if (gp_get(&f, callbuf, n, GP_RUNNER) != 1 ||
+		    f.type != GP_CALL)
+			continue;
+		if (gp_decode_call(&j.m, &f) == -1)
+			_exit(1);
+		j.k = f.k;
+		if (j.m.op < CALL_MAX && ops[j.m.op] != NULL)
+			ops[j.m.op](&j);
+		else
+			job_fail(&j, CODE_UNSUPPORTED,
+			    "this guest does not know the call");
+		job_finish(&j);
+	}
+	_exit(0);
+}
