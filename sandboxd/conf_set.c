@@ -241,6 +241,15 @@ set_network(enum setting s, const struct token *t)
 		value_error(t, "network", "not supported by this version");
 }
 
+/* What is written to a workspace has no bound that could be kept. */
+void
+no_disk(int line)
+{
+	error_at(line, "disk: not supported by this version: set readonly yes "
+	    "and tmp as defaults, and mount a file system at work in the state "
+	    "directory");
+}
+
 void
 set_log(const struct token *t, const char *per, int line)
 {

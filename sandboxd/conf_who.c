@@ -209,7 +209,8 @@ user_limit(enum limit l, const struct token *t, const struct token *per)
 	block_seen |= 1U << l;
 	/* Groups are those of a connection, and output is kept without one. */
 	if (l == LIMIT_LOG && whom.who == WHO_GROUP) {
-		error_at(t->line, "log: of a user, or of any, not of a group");
+		error_at(t->line, "log: of a user, or of any, not of a group: "
+		    "set it for each of its users");
 		return;
 	}
 	if (get_bound(l, t, per, &r.b) == -1)

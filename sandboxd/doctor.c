@@ -335,7 +335,8 @@ static const struct control	 controls[] = {
 	PROCESS("broker"),
 	PROCESS("runner"),
 	{ "engine", judge_engine, NULL, 0,
-	  "start the Docker Engine, of a version that speaks API 1.41" },
+	  "start the Docker Engine, of a version that speaks API 1.41, in the "
+	  "manner that the proof asks for if it is there and not used" },
 	{ "rootless", judge_option, "rootless", 0,
 	  "run a rootless Engine: who has the socket of any other is root" },
 	{ "userns", judge_userns, "userns", 0,

@@ -100,6 +100,7 @@ void		 set_flag(enum setting, int *, const char *,
 		    const struct token *);
 void		 set_sandbox(const struct token *);
 void		 set_network(enum setting, const struct token *);
+void		 no_disk(int);
 void		 set_log(const struct token *, const char *, int);
 void		 set_log_end(void);
 void		 set_clients(const struct token *, const struct token *);

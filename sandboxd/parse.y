@@ -212,10 +212,7 @@ limit		: SANDBOXES STRING {
 		| SUBSCRIPTIONS STRING {
 			rate_all(S_LIM_SUBS, LIMIT_SUBSCRIPTIONS, &$2, NULL);
 		}
-		| DISK STRING {
-			error_at($1.line, "disk: not supported by this "
-			    "version");
-		}
+		| DISK STRING		{ no_disk($1.line); }
 		;
 
 sums		: summand
@@ -256,10 +253,7 @@ quota		: SANDBOXES STRING {
 		| REQUESTS STRING PER STRING {
 			user_limit(LIMIT_REQUESTS, &$2, &$4);
 		}
-		| DISK STRING {
-			error_at($1.line, "disk: not supported by this "
-			    "version");
-		}
+		| DISK STRING		{ no_disk($1.line); }
 		;
 
 logs		: log

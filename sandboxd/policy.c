@@ -265,7 +265,8 @@ policy_rootless(const struct policy *p, const json_t *info, char *why,
 		    "configuration has it, engine ... user");
 	else if (userns && !rootless)
 		snprintf(why, size, "it remaps users, which this version "
-		    "does not support: start it without userns-remap");
+		    "does not support: start it without userns-remap, or "
+		    "rootless");
 	else
 		return (0);
 	return (-1);

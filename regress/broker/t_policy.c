@@ -435,7 +435,9 @@ ATF_TC_BODY(rootless, tc)
 		{ "[\"name=seccomp\",\"name=rootless\"]", 1, NULL },
 		{ "[\"name=rootless\",\"name=userns\"]", 1, NULL },
 		{ "[\"name=rootless\"]", 0, "it is rootless: name its user" },
-		{ "[\"name=userns\"]", 0, "it remaps users" },
+		{ "[\"name=userns\"]", 0, "it remaps users, which "
+		    "this version does not support: start it without "
+		    "userns-remap, or rootless" },
 		{ "[\"name=userns\"]", 1, "it is not rootless" },
 		{ "[\"name=rootlessx\",\"rootless\",7,null]", 1,
 		    "it is not rootless" },

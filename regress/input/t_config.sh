@@ -102,18 +102,18 @@ words_body()
 (b66) | limits { memory 1G total, 2G total }  | row.conf:1: total given twice
 (b66) | limits { memory 1G per box }          | row.conf:1: per box: not per sandbox
 (b66) | limits { memory 1G per sandbox, 1M total } | row.conf:1: invalid memory: 1M: too small
-(b66) | limits { disk 1G }                    | row.conf:1: disk: not supported by this version
+(b66) | limits { disk 1G }                    | row.conf:1: disk: not supported by this version: set readonly yes and tmp as defaults, and mount a file system at work in the state directory
 (b66) | limits { creates 5 }                  | row.conf:1: syntax error
 (b66) | limits { creates 0 per 1s }           | row.conf:1: invalid creates: 0: too small
 (b66) | limits { creates 1 per 0s }           | row.conf:1: invalid creates: 0s: too small
 (b66) | limits { subscriptions -1 }           | row.conf:1: invalid subscriptions: -1:
 (b66) | limits any { memory 1G }              | row.conf:1: syntax error at `}'
-(b66) | limits any { disk 1G }                | row.conf:1: disk: not supported by this version
+(b66) | limits any { disk 1G }                | row.conf:1: disk: not supported by this version: set readonly yes and tmp as defaults, and mount a file system at work in the state directory
 (b66) | limits any { log 1G }                 | row.conf:1: syntax error at `}'
 (b66) | limits any { log 1G per exec }        | row.conf:1: syntax error at `per'
 (b66) | limits any { log 1K total }           | row.conf:1: invalid log: 1K: too small: the least is 64K
 (b66) | limits any { log 1G total log 2G total } | row.conf:1: log given twice
-(b66) | limits group "daemon" { log 1G total } | row.conf:1: log: of a user, or of any, not of a group
+(b66) | limits group "daemon" { log 1G total } | row.conf:1: log: of a user, or of any, not of a group: set it for each of its users
 (b66) | limits any { sandboxes 0 }            | row.conf:1: invalid sandboxes: 0: too small
 (b66) | limits any { sandboxes 5 sandboxes 6 } | row.conf:1: sandboxes given twice
 (b66) | limits any { cpus 0 total }           | row.conf:1: invalid cpus: 0: too small
