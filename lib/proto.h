@@ -438,6 +438,7 @@ struct proto_status_info {
 	uint32_t	 database;	/* as in HELLO_OK */
 	uint32_t	 guest_oldest;
 	uint32_t	 guest_newest;
+	char		 damage[TEXT_MAX + 1]; /* of the log: it is only read */
 };
 
 struct proto_image {

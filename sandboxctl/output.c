@@ -610,6 +610,8 @@ out_status(FILE *f, const struct proto_status_info *s,
 	    (unsigned long long)s->subscriptions);
 	out_number(f, "pipes", s->pipes);
 	out_number(f, "events", s->events);
+	if (s->damage[0] != '\0')
+		out_line(f, "damaged", s->damage);
 	fputc('\n', f);
 	t = table_new(heads, sizeof(heads) / sizeof(heads[0]));
 	for (i = 0; i < n; i++) {

@@ -35,6 +35,12 @@ batch_add(struct batch *b, batch_body body, batch_done done, void *arg,
 {
 	struct batch_item	*it;
 
+	/* Where nothing is written all of it has failed already. */
+	if (b->db->readonly) {
+		if (done != NULL)
+			done(arg, BATCH_UNAVAIL);
+		return;
+	}
 	if ((it = calloc(1, sizeof(*it))) == NULL)
 		fatal("%s", __func__);
 	it->body = body;

@@ -312,6 +312,20 @@ judge_apart(const struct control *t, const struct doctor_facts *f,
 }
 
 static enum judgement
+judge_log(const struct control *t, const struct doctor_facts *f,
+    struct proto_control *c)
+{
+	(void)t;
+	if (f->damage[0] == '\0') {
+		doctor_proof(c, "whole, as far as the start has read it");
+		return (ENFORCED);
+	}
+	doctor_proof(c, "%.300s: it can only be read, and every change is "
+	    "refused", f->damage);
+	return (ABSENT);
+}
+
+static enum judgement
 judge_reserve(const struct control *t, const struct doctor_facts *f,
     struct proto_control *c)
 {
@@ -381,6 +395,9 @@ static const struct control	 controls[] = {
 	{ "reserve", judge_reserve, NULL, 0,
 	  "watch the free space: this version refuses nothing before it is "
 	  "gone" },
+	{ "event-log", judge_log, NULL, 0,
+	  "stop the daemon, move db in the state directory away, and restore "
+	  "the newest dump by sandboxd -R" },
 };
 #define NCONTROLS	(sizeof(controls) / sizeof(controls[0]))
 

@@ -21,6 +21,7 @@ struct doctor_facts {
 	const struct msg_host	*host;
 	const struct msg_engine	*engine;	/* the broker's */
 	const struct msg_conf	*conf;
+	const char		*damage;	/* of the event log, or "" */
 };
 
 /* Of one sandbox. */

@@ -47,7 +47,7 @@
 #define CHECKPOINT_LEN	(8 * 1024 * 1024)	/* of log between two */
 #define FILE_MODE	0600
 
-static const char *const eventdb_file[EDB_NTABLES] = {
+const char *const eventdb_file[EDB_NTABLES] = {
 	"events.db", "index.db", "state.db"
 };
 
@@ -59,7 +59,7 @@ struct mark {
 };
 
 /* Returns -1 and keeps the reason. */
-static int
+int
 eventdb_fail(struct eventdb *e, int error, const char *fmt, ...)
 {
 	char	 text[256], said[240];
@@ -154,7 +154,8 @@ mark_read(struct eventdb *e, struct mark *m)
 	if (memcmp(buf, MARK_MAGIC, 4) != 0 || version == 0 ||
 	    memcmp(buf + 56, sum, 8) != 0)
 		return (eventdb_fail(e, 0, MARK_FILE ": damaged"));
-	if (version > EVENTDB_VERSION)
+	e->refused = version > EVENTDB_VERSION;
+	if (e->refused)
 		return (eventdb_fail(e, 0, "written by a newer sandboxd: it "
 		    "has version %u, and sandboxd " SANDBOXD_VERSION " reads "
 		    "up to %d", version, EVENTDB_VERSION));
@@ -210,7 +211,7 @@ eventdb_sync(int fd)
 	return (0);
 }
 
-static DB_ENV *
+DB_ENV *
 eventdb_env(struct eventdb *e)
 {
 	DB_ENV	*env;
@@ -303,15 +304,16 @@ eventdb_tables(struct eventdb *e)
 	return (0);
 }
 
-static void
+void
 eventdb_shut(struct eventdb *e)
 {
-	int	 i;
+	u_int32_t	 how = e->readonly ? DB_NOSYNC : 0;
+	int		 i;
 
 	eventdb_abort(e);
 	for (i = 0; i < EDB_NTABLES; i++) {
 		if (e->db[i] != NULL)
-			e->db[i]->close(e->db[i], 0);
+			e->db[i]->close(e->db[i], how);
 		e->db[i] = NULL;
 	}
 	if (e->env != NULL)
@@ -357,6 +359,8 @@ eventdb_survey(struct eventdb *e, int *fresh)
 	/* First of all: what a newer program has written stays as it is. */
 	if (e->wmfd != -1 && mark_read(e, &m) == -1)
 		return (-1);
+	e->mark_count = m.count;
+	memcpy(e->mark_hash, m.hash, sizeof(e->mark_hash));
 	if (logs > 0 && eventdb_walk_log(e, &end) == -1)
 		return (-1);
 	if (e->wmfd == -1) {
@@ -376,8 +380,6 @@ eventdb_survey(struct eventdb *e, int *fresh)
 		return (eventdb_fail(e, 0, "log.%010u: damaged: ends at %u,"
 		    " the watermark says log.%010u at %u", end.file,
 		    end.offset, m.file, m.offset));
-	e->mark_count = m.count;
-	memcpy(e->mark_hash, m.hash, sizeof(e->mark_hash));
 	return (0);
 }
 
@@ -432,7 +434,8 @@ eventdb_open(struct eventdb *e, const char *home)
 	    O_CLOEXEC)) == -1)
 		return (eventdb_fail(e, errno, "%s", home));
 	/* It could name other directories and turn off what we rely on. */
-	if (eventdb_exists(e, "DB_CONFIG"))
+	e->refused = eventdb_exists(e, "DB_CONFIG");
+	if (e->refused)
 		return (eventdb_fail(e, 0, "DB_CONFIG: not allowed here"));
 	if (eventdb_survey(e, &fresh) == -1)
 		return (-1);
@@ -469,13 +472,14 @@ eventdb_open(struct eventdb *e, const char *home)
 	if ((ret = e->env->log_archive(e->env, NULL, DB_ARCH_REMOVE)) != 0)
 		return (eventdb_fail(e, ret, "log"));
 	e->why[0] = '\0';
+	e->err = 0;
 	return (0);
 }
 
 void
 eventdb_close(struct eventdb *e)
 {
-	if (e->env != NULL && !e->panic)
+	if (e->env != NULL && !e->panic && !e->readonly)
 		eventdb_checkpoint(e, 1);
 	eventdb_shut(e);
 	free(e->val.data);
@@ -558,6 +562,8 @@ eventdb_get(struct eventdb *e, enum eventdb_table t, const void *key,
 	DBT	 k;
 	int	 ret;
 
+	if (eventdb_look(e, t) == -1)
+		return (EDB_FAIL);
 	dbt_set(&k, key, nkey);
 	if ((ret = e->db[t]->get(e->db[t], e->txn, &k, &e->val, 0)) != 0) {
 		if (ret == DB_NOTFOUND)
@@ -600,16 +606,21 @@ eventdb_walk(struct eventdb *e, enum eventdb_table t, const void *key,
 	u_int32_t	 how = DB_SET_RANGE;
 	int		 ret;
 
+	if (eventdb_look(e, t) == -1)
+		return (EDB_FAIL);
 	if ((ret = e->db[t]->cursor(e->db[t], e->txn, &c, 0)) != 0)
 		return (eventdb_fail(e, ret, "%s", eventdb_file[t]));
 	dbt_set(&k, key, nkey);
 	dbt_set(&v, NULL, 0);
+	/* Who looks from within a walk must not take it away. */
+	e->depth++;
 	while ((ret = c->get(c, &k, &v, how)) == 0) {
 		if (fn(arg, k.data, k.size, v.data, v.size) != 0)
 			break;
 		how = DB_NEXT;
 	}
 	c->close(c);
+	e->depth--;
 	if (ret != 0 && ret != DB_NOTFOUND)
 		return (eventdb_fail(e, ret, "%s", eventdb_file[t]));
 	return (0);
@@ -624,6 +635,8 @@ eventdb_last(struct eventdb *e, enum eventdb_table t, uint8_t *key,
 	DBT	 k;
 	int	 ret;
 
+	if (eventdb_look(e, t) == -1)
+		return (EDB_FAIL);
 	if ((ret = e->db[t]->cursor(e->db[t], e->txn, &c, 0)) != 0)
 		return (eventdb_fail(e, ret, "%s", eventdb_file[t]));
 	dbt_set(&k, NULL, 0);

@@ -46,6 +46,10 @@ struct eventdb {
 	uint64_t	 mark_end;	/* of the log, in bytes */
 	uint64_t	 checkpoint_end;
 	char		 why[512];	/* text of the last failure */
+	int		 refused;	/* it is not for us, and not damaged */
+	int		 readonly;	/* it is damaged, and looked at */
+	u_int		 bad;		/* tables, by bit, that are not to be */
+	int		 depth;		/* of walks under way */
 	/* Told of each row of the state that is written or deleted. */
 	void		(*changed)(void *, const void *, size_t);
 	void		*changed_arg;
@@ -56,6 +60,9 @@ typedef int (*eventdb_fn)(void *, const uint8_t *, size_t, const uint8_t *,
     size_t);
 
 int	eventdb_open(struct eventdb *, const char *);
+/* When that has failed: for what reason, and then to read what can be. */
+int	eventdb_is_damaged(const struct eventdb *);
+int	eventdb_open_damaged(struct eventdb *);
 void	eventdb_close(struct eventdb *);
 
 int	eventdb_begin(struct eventdb *);
@@ -80,5 +87,13 @@ int	eventdb_checkpoint_due(const struct eventdb *);
 int	eventdb_nospace(struct eventdb *);
 void	eventdb_ballast_release(struct eventdb *);
 void	eventdb_ballast_fill(struct eventdb *);
+
+/* eventdb.c and eventdb_damaged.c for each other. */
+extern const char *const	 eventdb_file[EDB_NTABLES];
+int	eventdb_fail(struct eventdb *, int, const char *, ...)
+	    __attribute__((__format__(printf, 3, 4)));
+DB_ENV	*eventdb_env(struct eventdb *);
+void	eventdb_shut(struct eventdb *);
+int	eventdb_look(struct eventdb *, enum eventdb_table);
 
 #endif

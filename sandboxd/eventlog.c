@@ -48,7 +48,7 @@ eventlog_open(struct eventlog *l, struct eventdb *db)
 
 	memset(l, 0, sizeof(*l));
 	l->db = db;
-	if (eventlog_open_anchor(l) == -1)
+	if (eventlog_open_anchor(l) == -1 && !db->readonly)
 		return (-1);
 	switch (eventdb_last(db, EDB_EVENTS, key, sizeof(key), &val, &len)) {
 	case EDB_OK:
@@ -56,10 +56,14 @@ eventlog_open(struct eventlog *l, struct eventdb *db)
 	case EDB_NOTFOUND:
 		return (0);
 	default:
-		return (-1);
+		/* Of a damaged one the watermark knows how long it is. */
+		l->seq = l->done_seq = db->mark_count;
+		return (db->readonly ? 0 : -1);
 	}
-	l->seq = record_get64(key);
+	l->seq = l->done_seq = record_get64(key);
 	if (record_frame(&f, val, len) == -1) {
+		if (db->readonly)
+			return (0);
 		snprintf(db->why, sizeof(db->why),
 		    "events.db: damaged: event %llu",
 		    (unsigned long long)l->seq);
@@ -67,6 +71,8 @@ eventlog_open(struct eventlog *l, struct eventdb *db)
 	}
 	memcpy(l->link, f.link, sizeof(l->link));
 	eventlog_committed(l);
+	if (db->readonly)
+		return (0);
 	/* The process may have died before it wrote the last watermark. */
 	if (db->mark_count != l->seq)
 		return (eventdb_mark(db, l->seq, l->link));

@@ -247,6 +247,26 @@ model_add_exec(struct batch *b, struct model *m, struct exec *ex)
 	batch_undo(b, model_unadd_exec, a);
 }
 
+/* All of it out of memory; the database is left as it is. */
+void
+model_close(struct model *m)
+{
+	struct sandbox	*sb;
+	struct exec	*ex;
+
+	while ((sb = RB_ROOT(&m->by_n)) != NULL) {
+		while ((ex = RB_ROOT(&sb->execs)) != NULL)
+			model_drop_exec(ex);
+		if (!sb->unnamed && sb->r.state != SBX_DELETED)
+			quota_disown(sb);
+		if (sb->unnamed)
+			RB_REMOVE(sbx_by_n, &m->by_n, sb);
+		else
+			model_remove(m, sb);
+		sandbox_free(sb);
+	}
+}
+
 void
 model_drop_exec(struct exec *ex)
 {

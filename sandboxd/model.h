@@ -221,7 +221,8 @@ struct sandbox {
 	u_int			 tries;
 	uint64_t		 worked;	/* it had something to do then */
 	int			 lost;		/* its rows could not be read */
-	int			 bare;		/* nor could its own */
+	int			 bare;		/* nor could its own, */
+	int			 unnamed;	/* and it has no name yet */
 	enum sbx_state		 told;		/* and its events end so */
 };
 RB_HEAD(sbx_by_n, sandbox);
@@ -246,6 +247,7 @@ RB_PROTOTYPE(sbx_by_key, sandbox, by_key, sbx_cmp_key)
 RB_PROTOTYPE(exec_tree, exec, entry, exec_cmp)
 
 int		 model_open(struct model *, struct eventdb *);
+void		 model_close(struct model *);
 struct sandbox	*model_number(struct model *, uint64_t);
 struct sandbox	*model_id(struct model *, uint32_t, const char *);
 struct sandbox	*model_key(struct model *, uint32_t, const char *);

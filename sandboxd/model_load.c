@@ -10,6 +10,8 @@
 #include "model_rows.h"
 #include "store.h"
 
+#define LOAD_BAD_MAX	4096	/* rows on bad pages, which take a while */
+
 /*
  * A row that does not say what it should: what is known without it is found
  * once the walk is over.
@@ -22,7 +24,7 @@ load_bare(struct model *m, struct sandbox *sb, uint64_t n)
 	if (sb->r.n != n)
 		memset(&sb->r, 0, sizeof(sb->r));
 	sb->r.n = n;
-	sb->bare = 1;
+	sb->bare = sb->unnamed = 1;
 	lost_mark(m, sb);
 	RB_INSERT(sbx_by_n, &m->by_n, sb);
 }
@@ -195,6 +197,52 @@ load_one(struct model *m, struct sandbox *sb)
 	return (lost_restore(m, sb));
 }
 
+/*
+ * Of a database that is damaged what can be read, one by one: of a sandbox
+ * whose row lies on a bad page its events tell.
+ */
+static int
+load_damaged(struct model *m)
+{
+	struct sandbox	*sb, *next;
+	const uint8_t	*val;
+	uint8_t		 key[16];
+	uint64_t	 n;
+	size_t		 len;
+	u_int		 bad = 0;
+
+	/* Of one that has events there may be a row. */
+	if (m->last_n == 0 && eventdb_last(m->db, EDB_INDEX, key, sizeof(key),
+	    &val, &len) == EDB_OK)
+		m->last_n = record_get64(key);
+	for (n = 1; n <= m->last_n && bad < LOAD_BAD_MAX; n++) {
+		key[0] = 'S';
+		record_put64(key + 1, n);
+		switch (eventdb_get(m->db, EDB_STATE, key, 9, &val, &len)) {
+		case EDB_OK:
+			load_sandbox(m, key, 9, val, len);
+			break;
+		case EDB_FAIL:
+			bad++;
+			load_bare(m, sandbox_new(), n);
+			break;
+		}
+	}
+	RB_FOREACH_SAFE(sb, sbx_by_n, &m->by_n, next) {
+		if (!sb->bare)
+			(void)load_rest(m, sb);
+		else if (lost_restore(m, sb) == -1 || sb->told == SBX_NONE) {
+			/* Nothing is known of it, not even whether it is. */
+			if (sb->unnamed)
+				RB_REMOVE(sbx_by_n, &m->by_n, sb);
+			else
+				model_remove(m, sb);
+			sandbox_free(sb);
+		}
+	}
+	return (bad == 0 ? 0 : -1);
+}
+
 int
 model_open(struct model *m, struct eventdb *db)
 {
@@ -213,10 +261,15 @@ model_open(struct model *m, struct eventdb *db)
 			m->last_n = record_get64(val);
 			break;
 		}
+		snprintf(db->why, sizeof(db->why), "state.db: damaged: the "
+		    "newest number of a sandbox");
 		/* FALLTHROUGH */
 	case EDB_FAIL:
-		return (-1);
+		if (!db->readonly)
+			return (-1);
 	}
+	if (db->readonly)
+		return (load_damaged(m));
 	if (eventdb_walk(db, EDB_STATE, "S", 1, load_sandbox, m) != 0 ||
 	    m->alien ||
 	    eventdb_walk(db, EDB_STATE, "L", 1, load_live, m) != 0)

@@ -115,10 +115,24 @@ lost_bare(struct model *m, struct sandbox *sb)
 {
 	lost_name(m, sb);
 	RB_INSERT(sbx_by_id, &m->by_id, sb);
+	sb->unnamed = 0;
 	if (sb->r.state == SBX_DELETED)
 		return;
 	m->count++;
 	quota_own(sb);
+}
+
+static enum sbx_state
+lost_state(const struct model *m, const struct sandbox *sb)
+{
+	if (!sb->bare)
+		return (sb->r.state == SBX_DELETED ? SBX_DELETED : SBX_FAILED);
+	/* Without any its history was about to go: the events go first. */
+	if (sb->told == SBX_NONE || sb->told == SBX_DELETED)
+		return (SBX_DELETED);
+	/* Where nothing is written, nothing becomes of it. */
+	return (m->db->readonly && sb->told < SBX_NSTATES ? sb->told :
+	    SBX_FAILED);
 }
 
 /* -1: its events cannot be read either. */
@@ -137,12 +151,7 @@ lost_restore(struct model *m, struct sandbox *sb)
 	sb->sseq = 0;
 	if (eventlog_read_sandbox(&l, sb->r.n, 0, lost_event, sb) == -1)
 		return (-1);
-	/* Without any its history was about to go: the events go first. */
-	if (sb->bare)
-		sb->r.state = sb->told == SBX_NONE || sb->told == SBX_DELETED ?
-		    SBX_DELETED : SBX_FAILED;
-	else if (sb->r.state != SBX_DELETED)
-		sb->r.state = SBX_FAILED;
+	sb->r.state = lost_state(m, sb);
 	sb->t.state = SBX_NONE;
 	memset(&sb->todo, 0, sizeof(sb->todo));
 	sb->r.pid = 0;

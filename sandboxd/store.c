@@ -379,12 +379,14 @@ store_open(void)
 {
 	struct sandbox		*sb;
 
-	if (eventdb_open(&st.db, st.home) == -1)
-		fatalx("event log: %s", st.db.why);
-	if (eventlog_open(&st.log, &st.db) == -1)
-		fatalx("event log: %s", st.db.why);
-	if (model_open(&st.model, &st.db) == -1 || times_open() == -1)
-		fatalx("event log: %s", st.db.why);
+	if (eventdb_open(&st.db, st.home) == -1 ||
+	    eventlog_open(&st.log, &st.db) == -1 ||
+	    model_open(&st.model, &st.db) == -1 || times_open() == -1) {
+		if (st.model.alien || !eventdb_is_damaged(&st.db))
+			fatalx("event log: %s", st.db.why);
+		damaged_open();
+		return;
+	}
 	if (st.model.newer != 0)
 		log_warnx("event log: %u rows have fields of a newer version: "
 		    "they are kept, and not looked at", st.model.newer);
@@ -416,7 +418,8 @@ store_go(void)
 	/* Before anyone has an answer: from now on a death is replaced. */
 	pipe_send(&st.parent, MSG_OPEN, 0, 0, 0, -1, NULL);
 	(void)chan_flush(&st.parent);
-	reconcile_start();
+	if (!damaged())
+		reconcile_start();
 }
 
 static void
@@ -433,7 +436,10 @@ store_exit(void)
 {
 	static enum event_type	 type = EV_DAEMON_STOPPED;
 
-	if (st.going) {
+	if (damaged()) {
+		chan_flush_wait(&st.frontend);
+		eventdb_close(&st.db);
+	} else if (st.going) {
 		audit_end();
 		times_note_now();
 		batch_following(&st.batch, body_host, NULL, &type);

@@ -8,6 +8,7 @@
  *	store_rights.c		who may do what
  *	store_quota.c		and how much
  *	store_doctor.c		what protects the host
+ *	store_damaged.c		a log of which only a part can be read
  *	store_audit.c		what was decided, as events
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
@@ -159,6 +160,7 @@ TAILQ_HEAD(exec_queue, exec);
 
 struct store {
 	const char		*home;		/* of the database */
+	char			 damage[320];	/* it is damaged, if not "" */
 	char			 before[64];	/* version of the last start */
 	struct eventdb		 db;
 	struct eventlog		 log;
@@ -317,6 +319,11 @@ int		 quota_exec(const struct asker *, const struct sandbox *,
 		    char *, size_t);
 int		 quota_subscribe(const struct asker *, char *, size_t);
 int		 quota_rate(const struct asker *, enum limit, char *, size_t);
+
+/* store_damaged.c */
+int		 damaged(void);		/* nothing is to be written */
+void		 damaged_open(void);
+int		 damaged_refuse(const struct asker *, uint32_t);
 
 /* store_audit.c */
 void		 audit_refused(uint32_t, const char *, const char *,

@@ -28,6 +28,8 @@ broker_recv_died(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)f;
+	if (damaged())
+		return (0);
 	sb = model_number(&st.model, m->n);
 	if (!m->gone && reconcile_late(sb, m))
 		return (0);
@@ -47,7 +49,7 @@ broker_recv_look(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)f;
-	if ((sb = model_number(&st.model, m->n)) != NULL)
+	if (!damaged() && (sb = model_number(&st.model, m->n)) != NULL)
 		reconcile_paused(sb, m);
 	return (0);
 }
@@ -70,7 +72,8 @@ broker_recv_engine(struct chan *ch, struct frame *f, void *msg)
 		if (!m->live_restore)
 			log_warnx("the Engine has no live-restore: sandboxes "
 			    "end when it is restarted");
-		reconcile_engine();
+		if (!damaged())
+			reconcile_engine();
 	}
 	request_unpark();
 	return (0);

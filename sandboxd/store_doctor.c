@@ -44,6 +44,7 @@ doctor_recv_host(struct chan *ch, struct frame *f, void *msg)
 	facts.host = m;
 	facts.engine = &st.engine;
 	facts.conf = &st.conf;
+	facts.damage = st.damage;
 	for (i = 0; doctor_judge(i, &facts, &c); i++)
 		answer(&a, PROTO_CONTROL, &c);
 	answer_end(&a);

@@ -88,6 +88,11 @@ exec_read(const struct asker *a, uint32_t type, struct sandbox *sb,
 				m.length2 = UINT64_MAX;
 		}
 	}
+	/* The runner does not know what has not ended: nobody listens. */
+	if (damaged() && !m.ended) {
+		m.ended = 1;
+		m.length1 = m.length2 = UINT64_MAX;
+	}
 	exec_name(m.exec, sizeof(m.exec), sb, r->k);
 	pipe_send(&st.runner, type, 0, a->session, a->req, -1, &m);
 }

@@ -109,6 +109,7 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	m.clients = st.nsessions;
 	m.subscriptions = events_subs();
 	m.events = st.log.done_seq;
+	strlcpy(m.damage, st.damage, sizeof(m.damage));
 	m.strays = a.others != 0 ? recover_strays() : 0;
 	answer(&a, PROTO_STATUS_INFO, &m);
 	answer_end(&a);

@@ -69,9 +69,20 @@ verify_turn(int fd, short event, void *arg)
 		timer_set(&q->turn, verify_turn, q, 0);
 		return;
 	case 0:
-		verify_answer(q);
+		if (damaged())
+			answer_error(&q->a, CODE_INTERNAL, NULL, "event log: "
+			    "%s: what can be read is whole, up to event %llu",
+			    st.damage, (unsigned long long)q->v.v.next - 1);
+		else
+			verify_answer(q);
 		break;
 	default:
+		if (damaged()) {
+			answer_error(&q->a, CODE_INTERNAL, NULL, "event log: "
+			    "%.200s: and of what can be read: %.200s",
+			    st.damage, q->v.why);
+			break;
+		}
 		log_warnx("event log: %s", q->v.why);
 		answer_error(&q->a, q->v.absent ? CODE_NOT_FOUND :
 		    CODE_INTERNAL, NULL, "event log: %s", q->v.why);

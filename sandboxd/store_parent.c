@@ -158,7 +158,7 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		proc_ready(ch);
-	else {
+	else if (!damaged()) {
 		/* Limits may be wider now, histories shorter. */
 		exec_admit();
 		times_all(0);

@@ -90,6 +90,8 @@ request_begin(struct asker *a, struct frame *f, const void *msg)
 		answer_error(a, CODE_UNAVAILABLE, NULL, "starting");
 		return (-1);
 	}
+	if (damaged_refuse(a, f->type))
+		return (-1);
 	if (!request_always(f->type) && quota_rate(a, LIMIT_REQUESTS, text,
 	    sizeof(text)) == -1) {
 		audit_refused(a->uid, "request", "", CODE_LIMIT_EXCEEDED,

@@ -48,7 +48,7 @@ retain_schedule(void)
 	struct sandbox	*sb;
 	uint64_t	 now = times_now(), ms = RETAIN_WAIT_MAX, due;
 
-	if (retain_busy)
+	if (retain_busy || damaged())
 		return;
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
 		if (sb->r.state != SBX_DELETED)

@@ -117,7 +117,10 @@ times_open(void)
 		life = store_now();
 		break;
 	default:
-		return (-1);
+		if (!damaged())
+			return (-1);
+		life = store_now();
+		break;
 	}
 	clk.base = life - mono;
 	clk.start = life;

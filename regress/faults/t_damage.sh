@@ -1,7 +1,7 @@
 # A store that finds other bytes than it wrote says which, and reads nothing
 # over.
 #
-#	what is done to the database of a	what the start says, with exit 1
+#	what is done to the database of a	what the start says
 #	daemon that was killed
 #	--------------------------------------	--------------------------------
 #	a bit in the middle of the log		log.N: damaged
@@ -11,14 +11,21 @@
 #	the watermark cut to half		watermark: damaged
 #	the watermark deleted			watermark: missing (*)
 #	events.db deleted			events.db: missing
-#	a DB_CONFIG planted			DB_CONFIG: not allowed here
+#	index.db deleted			index.db: missing
+#	state.db deleted			state.db: missing
+#	the first page of a table, a bit	its name (**)
+#	a page of rows, a bit			state.db (**)
 #	an older copy with the newer watermark	log.N: damaged: ends at
-#	all of it deleted, with a sandbox	db: empty; the Engine's container
-#						stays
+#	a DB_CONFIG planted			DB_CONFIG: not allowed here, and
+#						exits with 1
+#	all of it deleted, with a sandbox	db: empty, and exits with 1; the
+#						container stays
 #	nothing					it starts, all events are there
 #
-# After each refusal but (*) every file is as it was before.  Pages are read
-# when they are needed:
+# Where it does not exit it shows what can be read, and refuses all changes.
+# After each but (*) and (**), which are seen when the database's log has been
+# recovered, every file is as it was before.  Pages are read when they
+# are needed:
 #
 #	a bit in an older one			log verify and events fail, and
 #						name events.db; what the page
@@ -89,13 +96,101 @@ no_start()
 	}
 }
 
-# The same, and nothing was touched.
+# refused regexp: the same, and nothing was touched.
 refused()
 {
 	sums "$STATE/db" >before
 	no_start "$1"
 	sums "$STATE/db" >after
 	diff before after || atf_fail "something was written"
+}
+
+# shown regexp: it starts, for reading alone, and says why.
+shown()
+{
+	daemon_start
+	log_has "event log: .*$1" || atf_fail "not said: $1"
+	# shellcheck disable=SC2034
+	answered=$("$CTL" status) || atf_fail "no status"
+	echo "$answered" | grep -q "^damaged  *.*$1" ||
+	    atf_fail "status: $answered"
+	atf_check -s exit:1 -o match:"event-log  *absent" "$CTL" doctor
+	atf_check -s not-exit:0 -o empty -e match:"$1" "$CTL" log verify
+	for c in "create -i other" "delete box-1" "stop box-1" \
+	    "resume box-1" "exec box-1 true" "extend -t 3600 box-1" \
+	    "reconcile" "reload"; do
+		# shellcheck disable=SC2086
+		atf_check -s not-exit:0 -o empty \
+		    -e match:"damaged, and can only be read" "$CTL" $c
+	done
+}
+
+# unchanged [regexp]: shown, what there is as well, and nothing was touched.
+unchanged()
+{
+	sums "$STATE/db" >before
+	shown "$1"
+	[ $# -lt 2 ] || "$2"
+	daemon_stop
+	sums "$STATE/db" >after
+	diff before after || atf_fail "something was written"
+}
+
+# All that a daemon which was stopped has left can be read.
+see_all()
+{
+	"$CTL" list -a >list || atf_fail "list"
+	cmp list list.all || atf_fail "other sandboxes: $(cat list)"
+	"$CTL" events >events || atf_fail "events"
+	head -n "$(wc -l <events.all)" events | cmp - events.all ||
+	    atf_fail "other events than before"
+	"$CTL" events box-3 | cmp - events.3 || atf_fail "events of box-3"
+	atf_check -o match:"no-such-image" "$CTL" show box-5
+	atf_check -o save:dump "$CTL" log dump
+	tail -n 1 dump | grep -q '^end' || atf_fail "half a dump"
+}
+
+# All but the events in their order.
+see_boxes()
+{
+	"$CTL" list -a >list || atf_fail "list"
+	cmp list list.all || atf_fail "other sandboxes: $(cat list)"
+	atf_check -s not-exit:0 -o empty -e match:"events.db" "$CTL" events
+	atf_check -s not-exit:0 -o empty -e match:"events.db" \
+	    "$CTL" events box-3
+	atf_check -o match:"no-such-image" "$CTL" show box-5
+}
+
+# All but those of a sandbox.
+see_host()
+{
+	"$CTL" list -a >list || atf_fail "list"
+	cmp list list.all || atf_fail "other sandboxes: $(cat list)"
+	"$CTL" events >events || atf_fail "events"
+	head -n "$(wc -l <events.all)" events | cmp - events.all ||
+	    atf_fail "other events than before"
+	atf_check -s not-exit:0 -o empty -e match:"index.db" \
+	    "$CTL" events box-3
+}
+
+# The sandboxes by their events, without names.
+see_events()
+{
+	atf_check -o match:"^damaged-1 .*failed" -o match:"^damaged-8 " \
+	    "$CTL" list -a
+	"$CTL" events >events || atf_fail "events"
+	[ "$(wc -l <events)" -ge "$(wc -l <events.all)" ] ||
+	    atf_fail "fewer events than before"
+	atf_check -o match:"sandbox.create" "$CTL" events damaged-3
+}
+
+# Some by their rows, some by their events: nobody is lost.
+see_some()
+{
+	"$CTL" list -a >list || atf_fail "list"
+	[ "$(wc -l <list)" -eq "$(wc -l <list.all)" ] ||
+	    atf_fail "lost: $(cat list)"
+	grep -q '^damaged-' list || atf_fail "all are well: $(cat list)"
 }
 
 atf_test_case killed cleanup
@@ -123,36 +218,39 @@ killed_body()
 	restore good
 	flip_bit "$STATE/db/$log" "$(offsets_of "good/$log" \
 	    needle-5-end | head -n 1)"
-	refused "$log: damaged"
+	unchanged "$log: damaged"
 
 	restore good
 	flip_bit "$STATE/db/$log" $(($(mark_end good) - 4))
-	refused "$log: damaged"
+	unchanged "$log: damaged"
 
 	restore good
 	rm "$STATE/db/$log"
 	if [ "$n" -eq 1 ]; then
-		refused "log: missing"
+		unchanged "log: missing"
 	else
-		refused "damaged"
+		unchanged "damaged"
 	fi
 
 	restore good
 	flip_bit "$STATE/db/watermark" 20
-	refused "watermark: damaged"
+	unchanged "watermark: damaged"
 
 	restore good
 	truncate -s 32 "$STATE/db/watermark"
-	refused "watermark: damaged"
+	unchanged "watermark: damaged"
 
 	restore good
 	rm "$STATE/db/watermark"
 	# A start that was cut off looks the same until the log is recovered.
-	no_start "watermark: missing"
+	shown "watermark: missing"
+	daemon_stop
 
-	restore good
-	rm "$STATE/db/events.db"
-	refused "events.db: missing"
+	for t in events index state; do
+		restore good
+		rm "$STATE/db/$t.db"
+		unchanged "$t.db: missing"
+	done
 
 	restore good
 	echo 'set_flags DB_TXN_NOSYNC' >"$STATE/db/DB_CONFIG"
@@ -160,7 +258,7 @@ killed_body()
 
 	restore old
 	cp -p good/watermark "$STATE/db/watermark"
-	refused "damaged: ends at"
+	unchanged "damaged: ends at"
 
 	restore good
 	daemon_start
@@ -171,6 +269,86 @@ killed_body()
 	daemon_stop
 }
 killed_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case stopped cleanup
+stopped_head()
+{
+	atf_set descr '(b86) (c35) (c36) what can be read of damage is shown'
+	atf_set timeout 600
+}
+stopped_body()
+{
+	daemon_start
+	await daemon_engine_is_up
+	events_make 1 8
+	cp events events.all
+	"$CTL" events box-3 >events.3
+	"$CTL" list -a >list.all
+	daemon_stop
+	cp -Rp "$STATE/db" good
+	log=$(ls good | grep '^log\.' | tail -n 1)
+
+	restore good
+	flip_bit "$STATE/db/$log" $(($(mark_end good) - 4))
+	unchanged "$log: damaged" see_all
+
+	restore good
+	rm "$STATE/db"/log.*
+	unchanged "log: missing" see_all
+
+	restore good
+	flip_bit "$STATE/db/watermark" 20
+	unchanged "watermark: damaged" see_all
+
+	restore good
+	rm "$STATE/db/watermark"
+	shown "watermark: missing"
+	see_all
+	daemon_stop
+
+	restore good
+	rm "$STATE/db/events.db"
+	unchanged "events.db: missing" see_boxes
+
+	restore good
+	rm "$STATE/db/index.db"
+	unchanged "index.db: missing" see_host
+
+	restore good
+	rm "$STATE/db/state.db"
+	unchanged "state.db: missing" see_events
+
+	restore good
+	flip_bit "$STATE/db/events.db" 100
+	shown "events.db"
+	see_boxes
+	daemon_stop
+
+	restore good
+	flip_bit "$STATE/db/state.db" 100
+	shown "state.db"
+	see_events
+	daemon_stop
+
+	# The rows of sandboxes are the only ones that have it.
+	restore good
+	row=$(offsets_of good/state.db box-4 | tail -n 1)
+	flip_bit "$STATE/db/state.db" "$row"
+	shown "state.db"
+	see_some
+	daemon_stop
+
+	# Of what has been read a log is made again.
+	daemon_use other
+	rm -rf "$STATE"
+	mkdir -p -m 711 "$STATE"
+	daemon_conf
+	atf_check -o match:"^events" "$BIN/sandboxd" -R dump -f "$CONF"
+}
+stopped_cleanup()
 {
 	daemon_cleanup
 }
@@ -254,9 +432,52 @@ emptied_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case guests cleanup
+guests_head()
+{
+	atf_set descr '(b86) (c35) damage, and a sandbox that works'
+	atf_set timeout 600
+}
+guests_body()
+{
+	world
+	box
+	atf_check -o save:over "$CTL" exec -d "$BOX" echo over
+	atf_check timeout 120 "$CTL" wait "$(cat over)"
+	atf_check -o save:exec "$CTL" exec -d "$BOX" sh -c \
+	    'echo begun; until [ -e go ]; do usleep 100000; done; exit 5'
+	await '"$CTL" logs "$(cat exec)" 2>/dev/null | grep -q begun'
+	daemon_stop
+	cp -Rp "$STATE/db" good
+	flip_bit "$STATE/db/watermark" 20
+	daemon_start
+	await daemon_engine_is_up
+	atf_check -o match:"^$BOX .*ready" "$CTL" list
+	atf_check -o match:"$(cat exec) .*running" "$CTL" ps -a "$BOX"
+	atf_check -o inline:"over\n" "$CTL" logs "$(cat over)"
+	atf_check -o inline:"begun\n" "$CTL" logs "$(cat exec)"
+	atf_check -s not-exit:0 -e match:"only be read" "$CTL" delete "$BOX"
+	[ -n "$(_ours)" ] || atf_fail "the container was removed"
+	daemon_stop
+	restore good
+	daemon_start
+	await '"$CTL" exec "$BOX" true 2>/dev/null'
+	touch "$STATE/work/1/go"
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+guests_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case guests
 	atf_add_test_case emptied
 	atf_add_test_case killed
 	atf_add_test_case page
+	atf_add_test_case stopped
 }

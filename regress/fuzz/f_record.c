@@ -111,6 +111,13 @@ quota_disown(struct sandbox *sb)
 	abort();
 }
 
+int
+eventdb_last(struct eventdb *e, enum eventdb_table db, uint8_t *key,
+    size_t nkey, const uint8_t **val, size_t *len)
+{
+	abort();
+}
+
 /* Of what is damaged its events would tell more. */
 int
 eventlog_read_sandbox(struct eventlog *l, uint64_t n, uint64_t from,

@@ -32,19 +32,8 @@ history_open(const char *home)
 void
 history_close(void)
 {
-	struct sandbox	*sb, *next;
-	struct exec	*ex;
-
 	eventdb_close(&st.db);
-	for (sb = RB_MIN(sbx_by_n, &st.model.by_n); sb != NULL; sb = next) {
-		next = RB_NEXT(sbx_by_n, &st.model.by_n, sb);
-		while ((ex = RB_MIN(exec_tree, &sb->execs)) != NULL)
-			model_drop_exec(ex);
-		if (sb->r.state != SBX_DELETED)
-			quota_disown(sb);
-		model_remove(&st.model, sb);
-		sandbox_free(sb);
-	}
+	model_close(&st.model);
 }
 
 static void

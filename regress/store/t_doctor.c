@@ -16,7 +16,7 @@ static struct msg_host		 host;
 static struct msg_engine	 engine;
 static struct msg_conf		 conf;
 static struct doctor_facts	 facts = {
-	procs, ROLE_MAX, &host, &engine, &conf
+	procs, ROLE_MAX, &host, &engine, &conf, ""
 };
 
 static void
@@ -50,6 +50,7 @@ well(void)
 	path_well(&host.socket, "/run/s", S_IFSOCK | 0660);
 	path_well(&host.state, "/state", S_IFDIR | 0711);
 	path_well(&host.engine, "/run/e", S_IFSOCK | 0660);
+	facts.damage = "";
 	host.db_apart_work = host.db_apart_log = 1;
 	engine.up = engine.live_restore = 1;
 	strlcpy(engine.api, "1.41", sizeof(engine.api));
@@ -124,6 +125,7 @@ static void subgroup(void) { host.engine_uid = 1000; host.engine.group[0] = 0; }
 static void nameless(void) { host.engine.group[0] = '\0';
     host.engine.gid = 4711; }
 static void log_in(void) { host.db_apart_log = 0; }
+static void bad_log(void) { facts.damage = "log: missing"; }
 static void all_in(void) { log_in(); host.db_apart_work = 0; }
 
 static const struct {
@@ -203,6 +205,8 @@ static const struct {
 	{ "file-systems", log_in, "degraded", "one file system with output" },
 	{ "file-systems", all_in, "absent", "one file system with work" },
 	{ "reserve", well, "absent", "none of it is kept" },
+	{ "event-log", well, "enforced", "whole" },
+	{ "event-log", bad_log, "absent", "log: missing: it can only be" },
 };
 
 ATF_TC_WITHOUT_HEAD(table);

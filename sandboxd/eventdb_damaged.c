@@ -1,0 +1,106 @@
+/*
+ * A damaged database, to be looked at and not written to.
+ *
+ * Recovery would cut the log at the damage, so nothing of the log is used:
+ * what is seen is the tables as they lie on the disk, which is what they were
+ * at the last checkpoint and some of what came after it.  Each page has its
+ * checksum.  One that is bad ends the environment, as ever; this one has
+ * nothing to lose, so it is opened again for the next look.
+ */
+#include <sys/types.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eventdb.h"
+
+/*
+ * Is it damage, and not a lack of something, that an opening has failed of?
+ * The system's errors are above 0, Berkeley DB's own below.
+ */
+int
+eventdb_is_damaged(const struct eventdb *e)
+{
+	return (!e->refused && (e->err <= 0 || e->err == EINVAL));
+}
+
+/* One that cannot be opened stays away, and with it what it has. */
+static void
+damaged_table(struct eventdb *e, enum eventdb_table t)
+{
+	DB	*db;
+
+	if (e->bad & 1U << t)
+		return;
+	if (db_create(&db, e->env, 0) != 0)
+		return;
+	if (db->open(db, NULL, eventdb_file[t], NULL, DB_BTREE, DB_RDONLY,
+	    0) == 0)
+		e->db[t] = db;
+	else
+		(void)db->close(db, DB_NOSYNC);
+}
+
+static int
+damaged_open(struct eventdb *e)
+{
+	int	 i, ret;
+
+	e->panic = 0;
+	if ((e->env = eventdb_env(e)) == NULL)
+		return (-1);
+	if ((ret = e->env->open(e->env, e->home, DB_PRIVATE | DB_CREATE |
+	    DB_INIT_MPOOL, 0)) != 0)
+		return (eventdb_fail(e, ret, "database environment"));
+	for (i = 0; i < EDB_NTABLES; i++) {
+		damaged_table(e, i);
+		if (!e->panic)
+			continue;
+		/* That one is bad from its first page on. */
+		e->bad |= 1U << i;
+		return (-1);
+	}
+	return (0);
+}
+
+/* What panics is left out, and the rest opened anew. */
+static int
+damaged_again(struct eventdb *e)
+{
+	int	 tries;
+
+	for (tries = 0; tries <= EDB_NTABLES; tries++) {
+		eventdb_shut(e);
+		if (damaged_open(e) == 0)
+			return (0);
+		if (!e->panic)
+			break;
+	}
+	return (-1);
+}
+
+int
+eventdb_open_damaged(struct eventdb *e)
+{
+	e->readonly = 1;
+	e->bad = 0;
+	return (damaged_again(e));
+}
+
+int
+eventdb_look(struct eventdb *e, enum eventdb_table t)
+{
+	if (!e->readonly)
+		return (0);
+	if (e->depth == 0) {
+		e->why[0] = '\0';
+		if (e->panic && damaged_again(e) == -1)
+			return (eventdb_fail(e, e->err, "damaged"));
+	}
+	if (e->db[t] == NULL)
+		return (eventdb_fail(e, 0, "%s: missing, or damaged",
+		    eventdb_file[t]));
+	return (0);
+}
