@@ -426,6 +426,7 @@ cmd_session(struct ctl *ctl)
 	TAILQ_INIT(&ss.waiting[0]);
 	TAILQ_INIT(&ss.waiting[1]);
 	TAILQ_INIT(&ss.sent);
+	TAILQ_INIT(&ss.local);
 	signal(SIGPIPE, SIG_IGN);
 	if ((sigfd = signals_catch()) == -1)
 		return (ctl_errno(ctl, "signals"));

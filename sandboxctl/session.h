@@ -6,6 +6,7 @@
  *	session_table.c	the requests that there are
  *	session_call.c	requests under way, and their answers
  *	session_job.c	commands with their bytes
+ *	session_ctl.c	what only sandboxctl itself can do
  *	session_conn.c	the connection, and another one after it
  */
 
@@ -37,9 +38,10 @@ struct session_extra {
 	struct blob	 data;		/* input */
 	uint32_t	 detach;	/* exec */
 	uint32_t	 end;		/* input */
-	uint32_t	 input;		/* exec, attach */
+	uint32_t	 input;		/* ctl, exec, attach */
 	uint64_t	 n;		/* credit */
-	uint64_t	 window;	/* exec, attach, logs; 0: none */
+	uint64_t	 window;	/* ctl, exec, attach, logs; 0: none */
+	struct strv	 argv;		/* ctl */
 };
 
 #define S_AGAIN		0x1	/* asked twice is asked once */
@@ -48,6 +50,7 @@ struct session_extra {
 #define S_OF		0x8	/* is about another request */
 
 struct call;
+struct session_ctl;
 
 /* One request that a line may have. */
 struct session_def {
@@ -92,6 +95,7 @@ struct call {
 	uint64_t		 owed;		/* credit, not told yet */
 	/* Commands with their bytes. */
 	struct sandbox_job	*job;
+	struct session_ctl	*ctl;		/* or a program */
 	struct sandbox_io	 io;
 	struct proto_exec_info	 info;
 	uint64_t		 off[3];
@@ -123,6 +127,7 @@ struct session {
 	size_t			 nwaiting[2];
 	size_t			 bytes[2];	/* of their lines */
 	struct callq		 sent;
+	struct callq		 local;		/* what is done here */
 	unsigned int		 nshort;
 	unsigned int		 nlong;
 	enum conn_state		 conn;
@@ -163,8 +168,7 @@ void	 call_eof(void);
 void	 call_stop(int);
 int	 call_blocked(void);	/* no line is to be read now */
 int	 call_idle(void);
-void	 call_accepted(struct call *);
-int	 call_sent(struct call *);
+void	 call_local(struct call *);
 void	 call_each_job(void (*)(struct call *, void *), void *);
 /* Requests of our own, as session_def has them. */
 int	 call_cancel(struct call *);
@@ -173,7 +177,16 @@ int	 call_version(struct call *);
 void	 tell(const struct call *, uint32_t, const void *);
 void	 tell_error(const char *id, enum code, const char *, const char *);
 
+/* session_ctl.c */
+int	 ctl_begin(struct call *);
+void	 ctl_fds(struct call *, struct pollfd *, int);
+void	 ctl_turn(struct call *, const struct pollfd *);
+void	 ctl_feed(struct call *);
+void	 ctl_cancel(struct call *);
+void	 ctl_clear(struct call *);
+
 /* session_job.c */
+int	 job_out(void *, int, const void *, size_t);
 int	 job_begin(struct call *);
 int	 job_input(struct call *);
 void	 job_cancel(struct call *);

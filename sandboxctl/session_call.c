@@ -291,6 +291,13 @@ call_new(struct line *l, size_t bytes)
 	enqueue(c, &ss.waiting[c->islong], c->l.def->type == PROTO_KILL);
 }
 
+/* It is not the daemon that does it. */
+void
+call_local(struct call *c)
+{
+	enqueue(c, &ss.local, 0);
+}
+
 /* Those that end by themselves are waited for before more is read. */
 int
 call_blocked(void)
@@ -476,6 +483,8 @@ call_each_job(void (*f)(struct call *, void *), void *arg)
 	TAILQ_FOREACH_SAFE(c, &ss.sent, entry, next)
 		if (c->job != NULL)
 			f(c, arg);
+	TAILQ_FOREACH_SAFE(c, &ss.local, entry, next)
+		f(c, arg);
 }
 
 /* --- a lost connection ---------------------------------------------- */
@@ -570,6 +579,15 @@ call_follows(const struct call *c)
 	    ((const struct proto_events *)c->l.msg)->follow);
 }
 
+static void
+give_up(struct call *c)
+{
+	if (c->job != NULL || c->ctl != NULL)
+		job_cancel(c);
+	else
+		call_abandon(c);
+}
+
 /* Nothing more can come from who drives us: neither input nor a cancel. */
 void
 call_eof(void)
@@ -581,10 +599,7 @@ again:
 		if (c->cancelled || (!call_follows(c) &&
 		    (!c->l.extra.input || c->input_over)))
 			continue;
-		if (c->job != NULL)
-			job_cancel(c);
-		else
-			call_abandon(c);
+		give_up(c);
 		goto again;
 	}
 }
@@ -601,10 +616,7 @@ again:
 		/* What is for another ends with it. */
 		if (c->cancelled || c->l.of != NULL)
 			continue;
-		if (c->job != NULL)
-			job_cancel(c);
-		else
-			call_abandon(c);
+		give_up(c);
 		goto again;
 	}
 }
@@ -632,10 +644,7 @@ call_cancel(struct call *c)
 
 	if ((t = call_target(c)) == NULL)
 		return (-1);
-	if (t->job != NULL)
-		job_cancel(t);
-	else
-		call_abandon(t);
+	give_up(t);
 	call_end(c, NULL);
 	return (-1);
 }

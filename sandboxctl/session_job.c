@@ -14,7 +14,7 @@
 #define CHUNK_MAX	(64 * 1024)
 
 /* Without a library between: most of what a session says is this. */
-static int
+int
 job_out(void *arg, int stream, const void *data, size_t len)
 {
 	static char	 text[BASE64_LEN(CHUNK_MAX)];
@@ -175,6 +175,10 @@ job_fds(struct call *c, struct pollfd *pfd, int full)
 {
 	int	 wait;
 
+	if (c->ctl != NULL) {
+		ctl_fds(c, pfd, full);
+		return (-1);
+	}
 	wait = sandbox_job_fds(c->job, pfd);
 	if (full || (c->l.extra.window != 0 && c->window <= 0))
 		pfd[0].fd = pfd[1].fd = -1;
@@ -186,6 +190,10 @@ job_turn(struct call *c, const struct pollfd *pfd)
 {
 	int	 ret;
 
+	if (c->ctl != NULL) {
+		ctl_turn(c, pfd);
+		return;
+	}
 	ret = sandbox_job_turn(c->job, pfd);
 	if (ret == 0 && ss.conn == CONN_UP && !sandbox_job_ended(c->job)) {
 		ret = sandbox_job_again(c->job);
@@ -208,6 +216,10 @@ job_lost(struct call *c)
 void
 job_cancel(struct call *c)
 {
+	if (c->ctl != NULL) {
+		ctl_cancel(c);
+		return;
+	}
 	c->cancelled = 1;
 	if (c->l.def->type != PROTO_EXEC) {
 		call_abandon(c);
@@ -230,6 +242,7 @@ job_credit(struct call *c, uint64_t n)
 void
 job_clear(struct call *c)
 {
+	ctl_clear(c);
 	if (c->job == NULL)
 		return;
 	sandbox_job_free(c->job);
@@ -264,7 +277,9 @@ job_input(struct call *i)
 	c->held += i->l.extra.data.len;
 	i->queue = &c->inputs;
 	TAILQ_INSERT_TAIL(&c->inputs, i, entry);
-	if (c->job != NULL)
+	if (c->ctl != NULL)
+		ctl_feed(c);
+	else if (c->job != NULL)
 		job_settle(c, 0);
 	return (0);
 }

@@ -220,6 +220,7 @@ line_clear(struct line *l)
 	free(l->id);
 	free(l->of);
 	free(l->extra.data.data);
+	strv_clear(&l->extra.argv);
 	if (l->msg != NULL)
 		msg_clear(l->msg, proto_def(l->def->type));
 	free(l->msg);

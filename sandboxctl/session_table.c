@@ -18,6 +18,14 @@ static const struct msg_field	 f_exec[] = {
 static const struct msg_def	 x_exec =
     MSG_DEF(0, "exec", session_extra, f_exec);
 
+static const struct msg_field	 f_ctl[] = {
+	MSG_F(session_extra, argv, M_STRV, EXEC_ENTRIES_MAX, 0),
+	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
+	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
+};
+static const struct msg_def	 x_ctl =
+    MSG_DEF(0, "ctl", session_extra, f_ctl);
+
 static const struct msg_field	 f_attach[] = {
 	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
 	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
@@ -50,6 +58,7 @@ const struct session_def	 session_defs[] = {
 	{ "cancel", 0, NULL, S_OF, NULL, call_cancel },
 	{ "create", PROTO_CREATE, "create", S_AGAIN | S_LONG, NULL, NULL },
 	{ "credit", 0, NULL, S_OF, &x_credit, call_credit },
+	{ "ctl", 0, NULL, 0, &x_ctl, ctl_begin },
 	{ "delete", PROTO_DELETE, "delete", S_AGAIN | S_LONG, NULL, NULL },
 	{ "doctor", PROTO_DOCTOR, "doctor", S_AGAIN, NULL, NULL },
 	{ "events", PROTO_EVENTS, "events", S_AGAIN | S_LONG | S_QUIET, NULL,

@@ -138,6 +138,225 @@ def events(s, box):
     need(len(all) > 60, len(all))
 
 
+def other(s, box):
+    """What is no request of its own is a sandboxctl of its own."""
+    def ctl(*argv, **kw):
+        all = s.good("ctl", argv=list(argv), **kw)
+        return output(all, 1), output(all, 2), all[-2]["exited"]["code"]
+    out, err, code = ctl("show", box)
+    need(b'"id":"' + box.encode() in out and err == b"" and code == 0)
+    out, err, code = ctl("show", "nosuch")
+    need(out == b"" and b'{"error":{"code":"not_found"' in err, err)
+    need(code == 66, code)
+    need(ctl("run", "echo", "a b") == (b"a b\n", b"", 0))
+    n = s.send("ctl", argv=["exec", box, "cat"], input=1)
+    data = bytes(range(256)) * 1000
+    for i in range(0, len(data), 50000):
+        s.good("input", request=n, data=b64(data[i:i + 50000]))
+    s.good("input", request=n, end=1)
+    all = s.over(n)
+    need(output(all, 1) == data and all[-2]["exited"]["code"] == 0)
+    n = s.send("ctl", argv=["exec", box, "sh", "-c", "echo a; sleep 1000"])
+    need("output" in s.of(n))
+    s.good("cancel", request=n)
+    need(s.over(n)[-2]["exited"]["code"] == 128 + 15)
+    ids = [s.send("ctl", argv=["ping"]) for _ in range(17)]
+    need("limit_exceeded" in str(s.over(ids[-1])))
+    for n in ids[:-1]:
+        s.over(n)
+
+
+def hostile(s, box):
+    """Lines that are none end nothing; each is answered, in its order."""
+    bad = [
+        (b"x", None, "invalid_argument", ""),
+        (b"\0", None, "invalid_argument", ""),
+        (b"\xff\xfe", None, "invalid_argument", ""),
+        (b'{"id":1}', 1, "invalid_argument", ""),
+        (b'{"id":2,"nosuch":{}}', 2, "invalid_argument", ""),
+        (b'{"id":"\\u0007","ping":7}', "\7", "invalid_argument", "ping"),
+        (b'{"id":3,"show":{"id":"a","x":1}}', 3, "invalid_argument", ""),
+        (b'{"id":3,"show":{"id":7}}', 3, "invalid_argument", "id"),
+        (b"[" * 100000, None, "limit_exceeded", ""),
+        (b'{"id":4,"show":{"id":"' + b"x" * (1 << 20) + b'"}}', None,
+         "limit_exceeded", ""),
+        (b"y" * (5 << 20), None, "limit_exceeded", ""),
+        (b'{"id":5,"show":{"id":"' + b"x" * 500000 + b'"}}', 5,
+         "limit_exceeded", "id"),
+        (b'{"id":6,"exec":{"sandbox":"a","argv":[' + b'"",' * 5000 +
+         b'""]}}', 6, "limit_exceeded", "argv"),
+        (b'{"id":7,"exec":{"sandbox":"a","argv":["' + b"x" * 400000 +
+         b'"]}}', 7, "limit_exceeded", ""),
+        (b'{"id":8,"cancel":{"request":8}}', 8, "not_found", "request"),
+        (b'{"id":9,"credit":{"request":77,"n":1}}', 9, "not_found",
+         "request"),
+        (b'{"id":9,"input":{"request":77}}', 9, "not_found", "request"),
+    ]
+    for text, _id, code, field in bad:
+        s.write(text + b"\r\n \n\n")
+        a = s.recv()
+        e = a.get("error")
+        need(a["id"] == _id and e is not None, text[:60], a)
+        need(e["code"] == code, text[:60], e)
+        need(e.get("field", "") == field, text[:60], e)
+    # An id that is in use is not told the other's end.
+    n = s.send("exec", sandbox=box, argv=["cat"], input=1)
+    need("accepted" in s.of(n))
+    for text in ('{"id":%d,"ping":{}}', '{"id":%d,"nosuch":{}}'):
+        s.write((text % n).encode() + b"\n")
+        a = s.recv()
+        need(a["id"] is None and "error" in a, a)
+    s.good("cancel", request=n)
+    need(outcome(s.over(n))[2]["state"] == "cancelled")
+    s.good("ping")
+
+
+def input_bound(s, box):
+    """Input that is not taken is kept up to a bound, and waits for room."""
+    n = s.send("exec", sandbox=box, input=1,
+               argv=["sh", "-c", "read x; cat | wc -c"])
+    need("accepted" in s.of(n))
+    data = b64(bytes(700000))
+    one = s.send("input", request=n, data=data)
+    # The pipes take some of it; then the bound is reached in any case.
+    more = [s.send("input", request=n, data=data) for _ in range(4)]
+    e = s.over(more[-1])[-1]["error"]
+    need(e["code"] == "limit_exceeded" and e["field"] == "data", e)
+    need("1048576" in e["text"], e)
+    s.good("ping")
+    s.good("kill", exec=s.good("ps")[0]["exec_info"]["id"], signo=9)
+    need(outcome(s.over(n))[2]["state"] == "signaled")
+    for i in [one] + more[:-1]:
+        s.over(i)
+
+
+def eof(s, box):
+    """What is under way is finished; what nothing could end is not."""
+    a = s.send("exec", sandbox=box, argv=["sh", "-c", "sleep 2; echo a"])
+    b = s.send("exec", sandbox=box, argv=["cat"], input=1)
+    c = s.send("events", follow=1)
+    s.of(c)
+    d = s.send("show", id=box)
+    s.write(b'{"id":1000,"ping":{}}')
+    left, status = s.close()
+    need(status == 0, status)
+
+    def of(n):
+        return [k for k in left if k["id"] == n]
+    need(outcome(of(a))[0] == b"a\n")
+    need("cancelled" in of(b)[-1] or
+         outcome(of(b))[2]["state"] == "cancelled", of(b))
+    need("cancelled" in of(c)[-1], of(c)[-1])
+    need("end" in of(d)[-1] and "end" in of(1000)[-1])
+
+
+def term(s, box):
+    """A signal ends the commands, gives up the rest, and is told."""
+    a = s.send("exec", sandbox=box, argv=["sleep", "1000"])
+    x = s.of(a)["accepted"]["id"]
+    b = s.send("wait", exec=x)
+    c = s.send("events", follow=1)
+    s.of(c)
+    s.p.send_signal(15)
+    left = []
+    while (k := s.recv()) is not None:
+        left.append(k)
+    need(s.p.wait(60) == 128 + 15, s.p.returncode)
+    need(outcome([k for k in left if k["id"] == a])[2]["state"] ==
+         "cancelled")
+    for n in (b, c):
+        need("cancelled" in [k for k in left if k["id"] == n][-1])
+
+
+def deaf(s, box):
+    """Nobody reads it: it reads nobody, and grows no further."""
+    count = 10000
+    lines = b"".join(b'{"id":%d,%s"ping":{}}\n' % (i, b" " * 300)
+                     for i in range(1000, 1000 + count))
+    out = s.send("exec", sandbox=box, argv=["sh", "-c", "seq 1 3000000"])
+    fi = s.p.stdin.fileno()
+    os.set_blocking(fi, False)
+    sent, still = 0, time.monotonic()
+    # It has stopped when it takes nothing for a while.
+    while sent < len(lines) and time.monotonic() - still < 3:
+        try:
+            sent += os.write(fi, lines[sent:sent + 65536])
+            still = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+    need(sent < len(lines), "all was read")
+    with open("/proc/%d/status" % s.p.pid) as f:
+        most = [int(k.split()[1]) for k in f if k.startswith("VmHWM")][0]
+    need(most < 30000, "%d KB" % most)
+    # And then all of it.
+    s.write(lines[sent:])
+    got, ends = [], set()
+    while len(ends) < count + 1:
+        a = s.recv()
+        if a["id"] == out:
+            got.append(a)
+        if "end" in a:
+            need(a["id"] not in ends, a)
+            ends.add(a["id"])
+    need(outcome(got)[0] == b"".join(b"%d\n" % i
+                                     for i in range(1, 3000001)))
+
+
+def closed(s, box):
+    """Nobody will read it any more: it ends."""
+    a = s.send("exec", sandbox=box, argv=["sleep", "1000"])
+    x = s.of(a)["accepted"]["id"]
+    s.p.stdout.close()
+    need(s.p.wait(60) == 128 + 13, s.p.returncode)
+    s.p.stdin.close()
+    t = Case(s.ctl)
+    t.good("kill", exec=x)
+    need(t.good("wait", exec=x)[0]["exec_info"]["state"] == "cancelled")
+    t.end()
+
+
+def restart(s, box, go, back):
+    """The daemon goes and comes back in the middle of all this."""
+    seq = s.send("exec", sandbox=box, argv=[
+        "sh", "-c", "i=0; while [ $i -lt 40 ]; do echo $i; i=$((i + 1)); "
+        "usleep 50000 2>/dev/null || sleep 0.05; done"])
+    cat = s.send("exec", sandbox=box, argv=["cat"], input=1)
+    s.good("input", request=cat, data=b64(b"before "))
+    first = s.of(seq)
+    x = first["accepted"]["id"]
+    w = s.send("wait", exec=x)
+    st = s.send("wait_state", id=box, states=["stopped"])
+    ev = s.send("events", sandbox=box, follow=1)
+    seen = [s.of(ev)["event"]["seq"]]
+    held = s.send("exec", sandbox=box, window=1,
+                  argv=["sh", "-c", "seq 1 20000"])
+    need("accepted" in s.of(held))
+    got = [s.of(held)]
+    subprocess.run([go], check=True)
+    asked = s.send("show", id=box)
+    s.send("input", _id=7777, request=cat, data=b64(b"after"), end=1)
+    subprocess.run([back], check=True)
+    need("end" in s.over(asked)[-1])
+    out = outcome([first] + s.over(seq))[0]
+    need(out == b"".join(b"%d\n" % i for i in range(40)), out)
+    need(s.over(w)[0]["exec_info"]["state"] == "exited")
+    s.over(7777)
+    need(outcome(s.over(cat))[0] == b"before after")
+    s.good("credit", request=held, n=1 << 30)
+    need(outcome(got + s.over(held))[0] ==
+         b"".join(b"%d\n" % i for i in range(1, 20001)))
+    s.good("stop", id=box, wait=1)
+    need(s.over(st)[0]["sandbox"]["state"] == "stopped")
+    while True:
+        e = s.of(ev)["event"]
+        seen.append(e["seq"])
+        if e["type"] == "sandbox.stopped":
+            break
+    need(seen == list(range(seen[0], seen[0] + len(seen))), seen)
+    s.good("cancel", request=ev)
+    need("cancelled" in s.over(ev)[-1])
+
+
 class Case(Session):
     def __init__(self, ctl):
         self.ctl = ctl
@@ -157,7 +376,8 @@ def main():
     s = Case(ctl)
     try:
         globals()[name](s, *args)
-        s.end() if name != "events" else s.close()
+        if s.p.returncode is None and not s.p.stdin.closed:
+            s.end() if name != "events" else s.close()
     except Failed as e:
         s.p.kill()
         sys.exit("%s: %s" % (name, e))

@@ -135,14 +135,14 @@ class Session:
 
 def output(all, stream):
     """The bytes of a stream, which must follow each other."""
-    data = b""
+    data = bytearray()
     for a in all:
         o = a.get("output")
         if o is None or o["stream"] != stream:
             continue
         need(o["offset"] == len(data), "offset", o["offset"], len(data))
         data += base64.b64decode(o["data"], validate=True)
-    return data
+    return bytes(data)
 
 
 def outcome(all):

@@ -11,4 +11,4 @@ name(struct call *c)							\
 }
 
 BEGIN(job_begin) BEGIN(job_input) BEGIN(call_cancel) BEGIN(call_credit)
-BEGIN(call_version)
+BEGIN(call_version) BEGIN(ctl_begin)

@@ -38,9 +38,54 @@ simple many '1,000 requests under way, 64 commands at once' 64
 simple windows 'one that nobody reads holds up no other'
 simple events 'subscriptions, by credit'
 
+simple other 'commands that have no request'
+simple hostile 'lines that are none, too long, too deep'
+simple input_bound 'input that is not taken'
+simple eof 'the end of the input'
+simple term 'a signal'
+simple deaf 'who does not read is not read'
+simple closed 'who does not read any more'
+
+atf_test_case restart cleanup
+restart_head()
+{
+	atf_set descr 'commands, waits and subscriptions over a restart'
+	atf_set timeout 600
+}
+restart_body()
+{
+	world
+	box
+	cat >go <<-EOT
+		#!/bin/sh
+		kill -KILL $(daemon_pid)
+	EOT
+	cat >back <<-EOT
+		#!/bin/sh
+		echo >up
+		until "$CTL" ping >/dev/null 2>&1; do
+			sleep 0.1
+		done
+	EOT
+	chmod 755 go back
+	(
+		await '[ -f up ]' 120
+		await '[ -z "$(_daemon_pids "$D")" ]' 60
+		daemon_run
+	) &
+	play restart "$BOX" ./go ./back
+	wait $!
+	daemon_stop
+}
+restart_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
-	for c in commands execs cancel many windows events; do
+	for c in commands execs cancel many windows events other hostile \
+	    input_bound eof term deaf closed restart; do
 		atf_add_test_case $c
 	done
 }
