@@ -252,6 +252,10 @@ struct sandbox_job;
 struct sandbox_job *
 	 sandbox_job_run(struct sandbox *, const struct proto_exec *,
 	    const struct sandbox_io *, struct proto_exec_info *);
+/* An operation on files; `note' gets its RESULT too. */
+struct sandbox_job *
+	 sandbox_job_call(struct sandbox *, const struct proto_call *,
+	    const struct sandbox_io *);
 /* type: PROTO_ATTACH or PROTO_LOGS */
 struct sandbox_job *
 	 sandbox_job_attach(struct sandbox *, uint32_t type,

@@ -239,9 +239,16 @@ input_read(struct sandbox_job *p)
 static int
 input_end(struct sandbox_job *p)
 {
+	struct proto_call_input	 call;
 	struct proto_input_end	 end;
 
 	p->finish = 0;
+	if (p->type == PROTO_CALL) {
+		call.call = p->req;
+		call.total = p->have;
+		return (sandbox_queue(p->sb, PROTO_CALL_INPUT, &call,
+		    &p->in_req));
+	}
 	end.exec = p->exec;
 	end.total = p->have;
 	return (sandbox_queue(p->sb, PROTO_INPUT_END, &end, &p->in_req));
@@ -266,6 +273,9 @@ input_write(struct sandbox_job *p)
 			return (0);
 		}
 		p->sent += n;
+		/* A call is never made again, and needs none of it. */
+		if (p->type == PROTO_CALL)
+			input_acked(p, p->sent);
 	}
 	if (!p->in_eof || p->in_req != 0)
 		return (0);
@@ -391,6 +401,7 @@ take_own(struct sandbox_job *p, struct sandbox_answer *a)
 		take_accepted(p, a);
 		return (0);
 	case PROTO_STALLED:
+	case PROTO_RESULT:
 		if (p->io->note != NULL)
 			p->io->note(p->io->arg, a);
 		return (0);
@@ -500,6 +511,10 @@ sandbox_job_lost(struct sandbox_job *p)
 	if (p->over)
 		return (0);
 	p->lost = 1;
+	if (p->type == PROTO_CALL)
+		return (sandbox_lost(p->sb, CODE_UNAVAILABLE,
+		    "connection to the daemon lost: "
+		    "the call may have been carried out"));
 	if (p->sb->err.code != CODE_UNAVAILABLE || p->io->again <= 0 ||
 	    ++p->losses > JOB_LOSSES)
 		return (-1);
@@ -629,6 +644,22 @@ sandbox_job_run(struct sandbox *sb, const struct proto_exec *x,
 		exec.flags &= ~EXEC_INPUT;
 	p->streams = exec.flags & EXEC_MERGE ? 1 << 1 : 1 << 1 | 1 << 2;
 	return (job_begin(p, PROTO_EXEC, &exec));
+}
+
+struct sandbox_job *
+sandbox_job_call(struct sandbox *sb, const struct proto_call *c,
+    const struct sandbox_io *io)
+{
+	struct proto_call	 m = *c;	/* borrows what it points to */
+	struct sandbox_job	*p;
+
+	if ((p = job_new(sb, io, NULL, NULL)) == NULL)
+		return (NULL);
+	p->type = PROTO_CALL;
+	m.flags &= ~CALL_F_STREAM;
+	if (io->in != -1)
+		m.flags |= CALL_F_STREAM;
+	return (job_begin(p, PROTO_CALL, &m));
 }
 
 struct sandbox_job *

@@ -6,6 +6,7 @@
  *	session_table.c	the requests that there are
  *	session_call.c	requests under way, and their answers
  *	session_job.c	commands with their bytes
+ *	session_file.c	operations on files
  *	session_ctl.c	what only sandboxctl itself can do
  *	session_conn.c	the connection, and another one after it
  */
@@ -38,9 +39,9 @@ struct session_extra {
 	struct blob	 data;		/* input */
 	uint32_t	 detach;	/* exec */
 	uint32_t	 end;		/* input */
-	uint32_t	 input;		/* ctl, exec, attach */
+	uint32_t	 input;		/* call, ctl, exec, attach */
 	uint64_t	 n;		/* credit */
-	uint64_t	 window;	/* ctl, exec, attach, logs; 0: none */
+	uint64_t	 window;	/* bytes of output; 0: any */
 	struct strv	 argv;		/* ctl */
 };
 
@@ -51,6 +52,7 @@ struct session_extra {
 
 struct call;
 struct session_ctl;
+struct rec_reader;
 
 /* One request that a line may have. */
 struct session_def {
@@ -100,6 +102,10 @@ struct call {
 	struct proto_exec_info	 info;
 	uint64_t		 off[3];
 	int64_t			 window;	/* bytes, if there is one */
+	/* Operations on files. */
+	struct rec_reader	*records;
+	struct proto_result	 result;
+	int			 resulted;
 	int			 cancelled;
 	int			 killed;	/* KILL was sent */
 	int			 input_over;	/* the last of it was told us */
@@ -184,6 +190,11 @@ void	 ctl_turn(struct call *, const struct pollfd *);
 void	 ctl_feed(struct call *);
 void	 ctl_cancel(struct call *);
 void	 ctl_clear(struct call *);
+
+/* session_file.c */
+int	 file_begin(struct call *);
+void	 file_over(struct call *);
+void	 file_cancel(struct call *);
 
 /* session_job.c */
 int	 job_out(void *, int, const void *, size_t);

@@ -100,6 +100,10 @@ job_begin(struct call *c)
 static void
 job_over(struct call *c)
 {
+	if (c->l.def->type == PROTO_CALL) {
+		file_over(c);
+		return;
+	}
 	if (c->l.def->type != PROTO_LOGS) {
 		if (*c->info.id == '\0') {
 			call_error(c, CODE_PROTOCOL, "",
@@ -220,6 +224,10 @@ job_cancel(struct call *c)
 		ctl_cancel(c);
 		return;
 	}
+	if (c->l.def->type == PROTO_CALL) {
+		file_cancel(c);
+		return;
+	}
 	c->cancelled = 1;
 	if (c->l.def->type != PROTO_EXEC) {
 		call_abandon(c);
@@ -243,6 +251,8 @@ void
 job_clear(struct call *c)
 {
 	ctl_clear(c);
+	free(c->records);
+	c->records = NULL;
 	if (c->job == NULL)
 		return;
 	sandbox_job_free(c->job);

@@ -163,6 +163,17 @@ line_extra(struct line *l, json_t *args, struct spec_error *e)
 	return (ret);
 }
 
+/* An operation may have its name. */
+static void
+line_op(json_t *args)
+{
+	const char	*name = json_string_value(json_object_get(args, "op"));
+
+	if (name != NULL && call_number(name) != CALL_NONE)
+		json_object_set_new(args, "op",
+		    json_integer(call_number(name)));
+}
+
 static int
 line_msg(struct line *l, json_t *args, struct spec_error *e)
 {
@@ -172,6 +183,8 @@ line_msg(struct line *l, json_t *args, struct spec_error *e)
 
 	if (def == NULL || def->nfields == 0)
 		return (json_decode(&nothing, def == NULL ? &none : def, args, e));
+	if (l->def->type == PROTO_CALL)
+		line_op(args);
 	if ((l->msg = calloc(1, def->size)) == NULL)
 		return (refuse(e, CODE_UNAVAILABLE, "", "out of memory"));
 	if (json_decode(l->msg, def, args, e) == 0)

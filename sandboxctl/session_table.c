@@ -18,6 +18,13 @@ static const struct msg_field	 f_exec[] = {
 static const struct msg_def	 x_exec =
     MSG_DEF(0, "exec", session_extra, f_exec);
 
+static const struct msg_field	 f_call[] = {
+	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
+	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
+};
+static const struct msg_def	 x_call =
+    MSG_DEF(0, "call", session_extra, f_call);
+
 static const struct msg_field	 f_ctl[] = {
 	MSG_F(session_extra, argv, M_STRV, EXEC_ENTRIES_MAX, 0),
 	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
@@ -55,6 +62,7 @@ static const struct msg_def	 x_input =
 /* Sorted by their names. */
 const struct session_def	 session_defs[] = {
 	{ "attach", PROTO_ATTACH, NULL, S_LONG, &x_attach, job_begin },
+	{ "call", PROTO_CALL, NULL, S_LONG, &x_call, file_begin },
 	{ "cancel", 0, NULL, S_OF, NULL, call_cancel },
 	{ "create", PROTO_CREATE, "create", S_AGAIN | S_LONG, NULL, NULL },
 	{ "credit", 0, NULL, S_OF, &x_credit, call_credit },

@@ -9,7 +9,7 @@
  *	client.c	requests of the daemon
  *	engine.c	calls of the Engine
  *	exec.c create.c output.c events.c subscribers.c idle.c restart.c start.c
- *	filters.c	a concern each
+ *	session.c filters.c	a concern each
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -130,6 +130,12 @@ enum row_id {
 	ROW_START,
 	ROW_START_KILLED,
 
+	ROW_SESSION_PING,
+	ROW_SESSION_WRITE,
+	ROW_SESSION_READ,
+	ROW_SESSION_READ_ONE,
+	ROW_SESSION_RUN,
+
 	ROW_FILTERS,
 	ROW_FILTERS_MANY,
 	ROW_MAX
@@ -202,6 +208,7 @@ void	 bench_idle(void);
 void	 bench_restart(void);
 void	 restart_many(const struct proto_sandbox *, int);
 void	 bench_start(void);
+void	 bench_session(void);
 void	 bench_filters(void);
 
 #endif

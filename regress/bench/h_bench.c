@@ -4,7 +4,7 @@
  *
  * regress-srcs: rows.c samples.c host.c procs.c client.c engine.c
  * regress-srcs: exec.c create.c output.c events.c subscribers.c idle.c
- * regress-srcs: restart.c start.c filters.c
+ * regress-srcs: restart.c start.c session.c filters.c
  *
  * usage: h_bench [-q] [-n execs] name=value ... concern ...
  *
@@ -64,6 +64,7 @@ static const struct {
 	{ "subscribers", bench_subscribers, 0 },
 	{ "restart", bench_restart, 0 },
 	{ "idle", bench_idle, 0 },
+	{ "session", bench_session, 0 },
 	{ "filters", bench_filters, 0 },
 	{ "start", bench_start, 1 },
 };

@@ -108,6 +108,15 @@ static const struct {
 	[ROW_START_KILLED] = { "the same after a kill", "ms", 1, ON_VALUE,
 	    MOST, 3000 },
 
+	[ROW_SESSION_PING] = { "requests of the daemon", "/s", 0, 0, 0, 0 },
+	[ROW_SESSION_WRITE] = { "files of 4 KiB written", "/s", 0, ON_VALUE,
+	    LEAST, 1000 },
+	[ROW_SESSION_READ] = { "files of 4 KiB read", "/s", 0, ON_VALUE,
+	    LEAST, 1000 },
+	[ROW_SESSION_READ_ONE] = { "one after the other, each", "us", 0, 0,
+	    0, 0 },
+	[ROW_SESSION_RUN] = { "sh -c true", "/s", 0, 0, 0, 0 },
+
 	[ROW_FILTERS] = { "one command", "us", 0, ON_RATIO, MOST, 1.03 },
 	[ROW_FILTERS_MANY] = { "in flight", "/s", 0, ON_RATIO, LEAST, 0.97 },
 };

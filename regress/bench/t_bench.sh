@@ -23,6 +23,8 @@ bench_body()
 		stream of output
 		a byte, from its writing
 		of commands that cannot start
+		files of 4 KiB written
+		one after the other, each
 		delivery beside them, its sync too
 		a guest's way back
 		the same, by their slope at 200

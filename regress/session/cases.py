@@ -138,6 +138,41 @@ def events(s, box):
     need(len(all) > 60, len(all))
 
 
+def files(s, box):
+    """Written and read whole, by parts, by records; refused and cancelled."""
+    every = bytes(range(256))
+    name = b"/workspace/a \n\xff"
+    path = {"base64": b64(name)}
+    all = s.good("call", sandbox=box, op="write", path=path, flags=4,
+                 data=b64(every))
+    need(all[0]["result"]["count"] == 256, all)
+    all = s.good("call", sandbox=box, op="read", path=path, length=-1)
+    need(output(all, 1) == every and all[-2]["result"]["out"] == 256)
+    all = s.good("call", sandbox=box, op="read", path=path, offset=10,
+                 length=5)
+    need(output(all, 1) == every[10:15])
+    r = s.good("call", sandbox=box, op="stat", path=path)[0]["record"]
+    need(r["name"] == path and r["size"] == 256, r)
+    # More than fits in a request, and in pipes.
+    big = every * 20000
+    n = s.send("call", sandbox=box, op="write", path="big", flags=4, input=1)
+    for i in range(0, len(big), 400000):
+        s.good("input", request=n, data=b64(big[i:i + 400000]))
+    s.good("input", request=n, end=1)
+    need(s.over(n)[-2]["result"]["count"] == len(big))
+    all = s.good("call", sandbox=box, op="read", path="big", length=-1)
+    need(output(all, 1) == big)
+    e = s.call("call", sandbox=box, op="read", path="/nosuch",
+               length=-1)[-1]["error"]
+    need(e["code"] == "file_not_found", e)
+    n = s.send("call", sandbox=box, op="write", path="half", flags=4, input=1)
+    s.good("input", request=n, data=b64(every))
+    s.good("cancel", request=n)
+    need(s.over(n)[-1]["error"]["code"] == "cancelled")
+    e = s.call("call", sandbox=box, op="stat", path="half")[-1]["error"]
+    need(e["code"] == "file_not_found", e)
+
+
 def other(s, box):
     """What is no request of its own is a sandboxctl of its own."""
     def ctl(*argv, **kw):
@@ -332,11 +367,15 @@ def restart(s, box, go, back):
                   argv=["sh", "-c", "seq 1 20000"])
     need("accepted" in s.of(held))
     got = [s.of(held)]
+    wr = s.send("call", sandbox=box, op="write", path="half", flags=4,
+                input=1)
+    s.good("input", request=wr, data=b64(b"x"))
     subprocess.run([go], check=True)
     asked = s.send("show", id=box)
     s.send("input", _id=7777, request=cat, data=b64(b"after"), end=1)
     subprocess.run([back], check=True)
     need("end" in s.over(asked)[-1])
+    need(s.over(wr)[-1]["error"]["code"] == "unavailable")
     out = outcome([first] + s.over(seq))[0]
     need(out == b"".join(b"%d\n" % i for i in range(40)), out)
     need(s.over(w)[0]["exec_info"]["state"] == "exited")

@@ -121,6 +121,8 @@ static const struct bad	 bads[] = {
 	    "1", "limit_exceeded", "input", "the limit is 1" },
 	{ "{\"id\":1,\"exec\":{\"sandbox\":\"a\",\"argv\":[],\"window\":-1}}",
 	    "1", "invalid_argument", "window", "too small" },
+	{ "{\"id\":1,\"call\":{\"sandbox\":\"a\",\"op\":\"nosuch\"}}", "1",
+	    "invalid_argument", "op", "not a number" },
 	/* Those about others. */
 	{ "{\"id\":1,\"cancel\":{}}", "1", "invalid_argument", "request",
 	    "invalid request: missing" },
@@ -176,6 +178,7 @@ ATF_TC_BODY(taken, tc)
 {
 	struct proto_create	*c;
 	struct proto_exec	*x;
+	struct proto_call	*m;
 	struct line		 l;
 
 	x = good(&l, "{\"exec\":{\"env\":{\"A\":\"1\",\"base64\":\"x\"},"
@@ -198,6 +201,12 @@ ATF_TC_BODY(taken, tc)
 	ATF_CHECK_STREQ("9223372036854775807", l.id);
 	ATF_CHECK_EQ(SBX_TIME_NONE, c->lifetime);
 	ATF_CHECK_EQ(1, c->wait);
+	line_clear(&l);
+	m = good(&l, "{\"id\":1,\"call\":{\"sandbox\":\"a\",\"op\":\"read\","
+	    "\"path\":{\"base64\":\"L/8=\"},\"length\":-1}}");
+	ATF_CHECK_EQ(CALL_READ, m->op);
+	ATF_CHECK_STREQ("/\xff", m->path);
+	ATF_CHECK_EQ(CALL_ALL, m->length);
 	line_clear(&l);
 	ATF_CHECK(good(&l, "{\"id\":0,\"ping\":{}}") == NULL);
 	line_clear(&l);
