@@ -141,6 +141,8 @@ int	 sandbox_resume(struct sandbox *, const struct proto_ref *,
 /* The sandbox with its times as they are then. */
 int	 sandbox_extend(struct sandbox *, const struct proto_extend *,
 	    struct proto_sandbox *);
+int	 sandbox_update(struct sandbox *, const struct proto_update *,
+	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_delete(struct sandbox *, const struct proto_ref *,
 	    struct proto_accepted *, struct proto_sandbox *);
 int	 sandbox_show(struct sandbox *, const char *id,

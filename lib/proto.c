@@ -56,6 +56,19 @@ static const struct msg_field f_extend[] = {
 	MSG_F(proto_extend, idle, M_UINT, 0, M_OPT),
 };
 
+static const struct msg_field f_update[] = {
+	MSG_F(proto_update, id, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_update, labels, M_KVV, SBX_LABELS_MAX, M_OPT),
+	MSG_F(proto_update, unlabel, M_STRV, SBX_LABELS_MAX, M_OPT),
+	MSG_F(proto_update, memory, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, mcpus, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, pids, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, lifetime, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, idle, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, keep, M_UINT, 0, M_OPT),
+	MSG_F(proto_update, wait, M_UINT, 1, M_OPT),
+};
+
 static const struct msg_field f_ref[] = {
 	MSG_F(proto_ref, id, M_TEXT, EXEC_ID_MAX + 16, 0),
 	MSG_F(proto_ref, wait, M_UINT, 1, M_OPT),
@@ -221,6 +234,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, next, M_STR, 0, M_OPT),
 	MSG_F(proto_sandbox, next_by, M_STR, 0, M_OPT),
 	MSG_F(proto_sandbox, next_in, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, keep, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {
@@ -415,6 +429,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	[PROTO_DOCTOR] = MSG_DEF_EMPTY(PROTO_DOCTOR, "doctor"),
 	[PROTO_EXTEND] = MSG_DEF(PROTO_EXTEND, "extend", proto_extend,
 	    f_extend),
+	[PROTO_UPDATE] = MSG_DEF(PROTO_UPDATE, "update", proto_update,
+	    f_update),
 	[PROTO_WAIT_STATE] = MSG_DEF(PROTO_WAIT_STATE, "wait_state",
 	    proto_wait_state, f_wait_state),
 	[PROTO_PAUSE] = MSG_DEF(PROTO_PAUSE, "pause", proto_ref,

@@ -59,7 +59,7 @@ enum proto_type {
 	PROTO_PAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_UNPAUSE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_RESTART,		/* [ACCEPTED, with wait: SANDBOX] */
-	PROTO_UPDATE,		/* a number that is kept free */
+	PROTO_UPDATE,		/* [ACCEPTED, with wait: SANDBOX] */
 	PROTO_EXTEND,		/* [SANDBOX] */
 	PROTO_RECONCILE,	/* [] */
 	PROTO_LOG_DUMP,		/* [DUMP ...] */
@@ -145,6 +145,20 @@ struct proto_extend {
 	char		*id;
 	uint64_t	 time;		/* ms; 0: as at first, SBX_TIME_NONE */
 	uint64_t	 idle;		/* ms; 0: as it is, SBX_TIME_NONE */
+};
+
+/* What is 0, "" or empty stays as it is. */
+struct proto_update {
+	char		*id;
+	struct kvv	 labels;	/* set */
+	struct strv	 unlabel;	/* and taken away, by their keys */
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint64_t	 lifetime;	/* ms since it was made; SBX_TIME_NONE */
+	uint64_t	 idle;		/* ms; SBX_TIME_NONE */
+	uint64_t	 keep;		/* ms; SBX_TIME_NONE: as configured */
+	uint32_t	 wait;
 };
 
 /* SHOW STOP RESUME DELETE PAUSE UNPAUSE RESTART */
@@ -328,6 +342,7 @@ struct proto_sandbox {
 	char		 next[16];	/* what a time will bring, "" nothing */
 	char		 next_by[16];	/* which time that is */
 	uint64_t	 next_in;	/* ms from now */
+	uint64_t	 keep;		/* ms stopped or failed, 0: configured */
 };
 
 struct proto_exec_info {

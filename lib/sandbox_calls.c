@@ -215,6 +215,13 @@ sandbox_extend(struct sandbox *sb, const struct proto_extend *x,
 }
 
 int
+sandbox_update(struct sandbox *sb, const struct proto_update *u,
+    struct proto_accepted *acc, struct proto_sandbox *box)
+{
+	return (change(sb, PROTO_UPDATE, u, u->wait, acc, box));
+}
+
+int
 sandbox_delete(struct sandbox *sb, const struct proto_ref *r,
     struct proto_accepted *acc, struct proto_sandbox *box)
 {

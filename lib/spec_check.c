@@ -581,6 +581,34 @@ check_extend(const void *msg, struct spec_error *e)
 }
 
 static int
+check_update(const void *msg, struct spec_error *e)
+{
+	const struct proto_update	*u = msg;
+	size_t				 i;
+
+	if (check_labels(&u->labels, e) == -1)
+		return (-1);
+	for (i = 0; i < u->unlabel.n; i++) {
+		if (!spec_valid_label_key(u->unlabel.v[i]))
+			return (invalid(e, "unlabel", u->unlabel.v[i],
+			    "is no key of a label"));
+		if (kvv_get(&u->labels, u->unlabel.v[i]) != NULL)
+			return (invalid(e, "unlabel", u->unlabel.v[i],
+			    "is set as well"));
+	}
+	if (check_range(u->memory, SBX_MEMORY_MIN, SBX_MEMORY_MAX, "memory",
+	    e) == -1 ||
+	    check_range(u->mcpus, SBX_MCPUS_MIN, SBX_MCPUS_MAX, "mcpus",
+	    e) == -1 ||
+	    check_range(u->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids",
+	    e) == -1 || check_time(u->lifetime, "lifetime", e) == -1 ||
+	    check_time(u->idle, "idle", e) == -1 ||
+	    check_time(u->keep, "keep", e) == -1)
+		return (-1);
+	return (check_box(u->id, "id", e));
+}
+
+static int
 check_hello(const void *msg, struct spec_error *e)
 {
 	const struct proto_hello	*h = msg;
@@ -802,6 +830,7 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_CALL] = check_call,
 		[PROTO_CALL_INPUT] = check_call_input,
 		[PROTO_CALL_CANCEL] = check_call_cancel,
+		[PROTO_UPDATE] = check_update,
 	};
 
 	memset(e, 0, sizeof(*e));

@@ -1,6 +1,6 @@
 /*
  * cmd_change.c: commands that change the state of sandboxes and wait until
- * that is done: delete, pause, restart, resume, stop, unpause.
+ * that is done: delete, pause, restart, resume, stop, unpause, update.
  *
  * Of several each is on its own: one that fails is told, and the others go
  * on.  Many are under way at a time; the daemon bounds how many.
@@ -50,6 +50,12 @@ static const struct change	 unpause_change = {
 	{ "paused", NULL }
 };
 
+/* Asked for twice it is done once. */
+static const struct change	 update_change = {
+	PROTO_UPDATE, PROTO_UPDATE, NULL, NULL,
+	{ "ready", "paused", "stopped", NULL }
+};
+
 /* One sandbox that is meant. */
 struct item {
 	uint32_t	 req;		/* 0: not under way */
@@ -67,10 +73,39 @@ struct work {
 	int			 busy;
 };
 
+/* The request, with what it needs of the command line. */
+static int
+change_request(struct work *w, struct item *it, char *ref)
+{
+	struct ctl		*ctl = w->ctl;
+	struct proto_update	 update;
+	struct proto_ref	 req;
+
+	if (it->type == PROTO_UPDATE) {
+		memset(&update, 0, sizeof(update));
+		update.id = ref;
+		update.labels = ctl->labels;
+		update.unlabel = ctl->unlabel;
+		update.memory = ctl->memory;
+		update.mcpus = ctl->mcpus;
+		update.pids = ctl->pids;
+		update.lifetime = ctl->lifetime;
+		update.idle = ctl->idle;
+		update.keep = ctl->keep;
+		update.wait = 1;
+		return (sandbox_send(ctl->conn, it->type, &update,
+		    &it->req));
+	}
+	memset(&req, 0, sizeof(req));
+	req.id = ref;
+	req.wait = !it->look;
+	req.grace = ctl->grace;
+	return (sandbox_send(ctl->conn, it->type, &req, &it->req));
+}
+
 static int
 change_send(struct work *w)
 {
-	struct proto_ref	 req;
 	struct item		*it;
 	size_t			 i;
 	int			 max = sandbox_hello(w->ctl->conn)->inflight;
@@ -79,16 +114,11 @@ change_send(struct work *w)
 		it = &w->items[i];
 		if (it->done || it->req != 0)
 			continue;
-		memset(&req, 0, sizeof(req));
-		req.id = w->refs.v[i];
-		req.wait = !it->look;
-		req.grace = w->ctl->grace;
 		if (it->look)
 			it->type = PROTO_SHOW;
 		else if (it->type == 0)
 			it->type = w->c->type;
-		if (sandbox_send(w->ctl->conn, it->type, &req,
-		    &it->req) == -1)
+		if (change_request(w, it, w->refs.v[i]) == -1)
 			return (-1);
 		w->busy++;
 	}
@@ -256,7 +286,7 @@ change_found(struct sandbox_answer *a, void *arg)
 }
 
 static int
-change(struct ctl *ctl, const struct change *c)
+change(struct ctl *ctl, const struct change *c, const struct kvv *labels)
 {
 	struct proto_list	 req;
 	struct work		 w;
@@ -265,15 +295,15 @@ change(struct ctl *ctl, const struct change *c)
 	memset(&w, 0, sizeof(w));
 	w.ctl = ctl;
 	w.c = c;
-	if (ctl->argc == 0 && ctl->labels.n == 0)
+	if (ctl->argc == 0 && labels->n == 0)
 		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
 		    "neither an id nor a label given"));
 	for (i = 0; i < ctl->argc; i++)
 		if (strv_add(&w.refs, ctl->argv[i]) == -1)
 			return (ctl_errno(ctl, ctl->cmd->name));
-	if (ctl->labels.n > 0) {
+	if (labels->n > 0) {
 		memset(&req, 0, sizeof(req));
-		req.labels = ctl->labels;
+		req.labels = *labels;
 		if (sandbox_list(ctl->conn, &req, change_found, &w) == -1) {
 			strv_clear(&w.refs);
 			return (ctl_error(ctl));
@@ -287,35 +317,47 @@ change(struct ctl *ctl, const struct change *c)
 int
 cmd_delete(struct ctl *ctl)
 {
-	return (change(ctl, &delete_change));
+	return (change(ctl, &delete_change, &ctl->labels));
 }
 
 int
 cmd_pause(struct ctl *ctl)
 {
-	return (change(ctl, &pause_change));
+	return (change(ctl, &pause_change, &ctl->labels));
 }
 
 int
 cmd_restart(struct ctl *ctl)
 {
-	return (change(ctl, &restart_change));
+	return (change(ctl, &restart_change, &ctl->labels));
 }
 
 int
 cmd_resume(struct ctl *ctl)
 {
-	return (change(ctl, &resume_change));
+	return (change(ctl, &resume_change, &ctl->labels));
 }
 
 int
 cmd_stop(struct ctl *ctl)
 {
-	return (change(ctl, &stop_change));
+	return (change(ctl, &stop_change, &ctl->labels));
 }
 
 int
 cmd_unpause(struct ctl *ctl)
 {
-	return (change(ctl, &unpause_change));
+	return (change(ctl, &unpause_change, &ctl->labels));
+}
+
+/* Its -l is what they are to have: those that are meant have -L. */
+int
+cmd_update(struct ctl *ctl)
+{
+	if (ctl->labels.n == 0 && ctl->unlabel.n == 0 && ctl->memory == 0 &&
+	    ctl->mcpus == 0 && ctl->pids == 0 && ctl->lifetime == 0 &&
+	    ctl->idle == 0 && ctl->keep == 0)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
+		    "nothing to change given"));
+	return (change(ctl, &update_change, &ctl->select));
 }

@@ -300,6 +300,9 @@ out_times(FILE *f, const struct proto_sandbox *s)
 	if (s->idle != 0)
 		out_line(f, "idle", text_span(s->idle / 1000, buf,
 		    sizeof(buf)));
+	if (s->keep != 0)
+		out_line(f, "keep", text_span(s->keep / 1000, buf,
+		    sizeof(buf)));
 	if (*s->next == '\0')
 		return;
 	fprintf(f, "%-12s ", "next");

@@ -69,6 +69,11 @@ static const struct option_def	 opts_reconcile[] = {
 static const struct option_def	 opts_reload[] = {
 	{ 'x', NULL }, { 0, NULL }
 };
+static const struct option_def	 opts_update[] = {
+	{ 'c', "cpus" }, { 'k', "time" }, { 'L', "name=value" },
+	{ 'l', "label" }, { 'm', "memory" }, { 'p', "pids" },
+	{ 'q', "time" }, { 'T', "time" }, { 0, NULL }
+};
 static const struct option_def	 opts_wait[] = {
 	{ 't', "seconds" }, { 0, NULL }
 };
@@ -104,6 +109,7 @@ const struct command commands[] = {
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
 	{ "unpause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_unpause },
+	{ "update", opts_update, "[id ...]", 0, -1, CMD_MINUS, cmd_update },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
 	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait }
 };
@@ -334,6 +340,22 @@ parse_pair(struct kvv *kvv, const char *str, int keys)
 	return (ret);
 }
 
+/* name-, which no name of a label ends in. */
+static int
+parse_minus(struct strv *strv, const char *str)
+{
+	size_t	 len = strlen(str);
+	char	*name;
+	int	 ret;
+
+	if (len < 2 || str[len - 1] != '-' ||
+	    (name = strndup(str, len - 1)) == NULL)
+		return (-1);
+	ret = strv_add(strv, name);
+	free(name);
+	return (ret);
+}
+
 /* strtonum(3) would also take a sign and blanks before the number. */
 static int
 parse_number(const char *str, long long min, long long max, uint64_t *n)
@@ -388,6 +410,8 @@ option_must(const struct ctl *ctl, int ch)
 		{ 'H', "1 to 3600, with at most three decimals" },
 		{ 'I', "the name of an image" },
 		{ 'i', "the name of a sandbox" },
+		{ 'k', "0.001 to 3650d, with s, m, h, d or w, or none" },
+		{ 'L', "name or name=value" },
 		{ 'l', "name=value" },
 		{ 'm', "6M to 1024T, in bytes or with K, M, G or T" },
 		{ 'n', "the number of an event" },
@@ -405,6 +429,8 @@ option_must(const struct ctl *ctl, int ch)
 
 	if (ch == 'l' && ctl->cmd->flags & CMD_KEYS)
 		return ("name or name=value");
+	if (ch == 'l' && ctl->cmd->flags & CMD_MINUS)
+		return ("name=value or name-");
 	if (ch == 't' && ctl->cmd->flags & CMD_TYPE)
 		return ("a type of events, or audit");
 	if (ch == 't' && ctl->cmd->flags & CMD_SPAN)
@@ -462,7 +488,14 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		return (parse_string(arg, &ctl->image));
 	case 'i':
 		return (parse_string(arg, &ctl->id));
+	case 'k':
+		return (parse_span(arg, &ctl->keep));
+	case 'L':
+		return (parse_pair(&ctl->select, arg, 1));
 	case 'l':
+		if (ctl->cmd->flags & CMD_MINUS &&
+		    strchr(arg, '=') == NULL)
+			return (parse_minus(&ctl->unlabel, arg));
 		return (parse_pair(&ctl->labels, arg,
 		    ctl->cmd->flags & CMD_KEYS));
 	case 'm':
@@ -536,6 +569,7 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 			return (-1);
 		}
 		if (seen[ch]++ && optarg != NULL && ch != 'e' && ch != 'l' &&
+		    ch != 'L' &&
 		    (ch != 't' || !(ctl->cmd->flags & CMD_TYPE))) {
 			snprintf(err, errlen, "option given twice: -%c", ch);
 			return (-1);
@@ -596,6 +630,8 @@ parse_free(struct ctl *ctl)
 {
 	kvv_clear(&ctl->env);
 	kvv_clear(&ctl->labels);
+	kvv_clear(&ctl->select);
+	strv_clear(&ctl->unlabel);
 	strv_clear(&ctl->types);
 }
 

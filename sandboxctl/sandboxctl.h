@@ -40,6 +40,7 @@ struct option_def {
 #define CMD_KEYS	0x4	/* -l may name a key alone */
 #define CMD_TYPE	0x8	/* -t is a type, not a time */
 #define CMD_SPAN	0x10	/* -t may be none, and long */
+#define CMD_MINUS	0x20	/* -l takes labels away, too */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -70,7 +71,10 @@ struct ctl {
 	int			 execute;	/* -x of reload */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
+	uint64_t		 keep;		/* -k; ms */
 	struct kvv		 labels;	/* -l */
+	struct strv		 unlabel;	/* -l name- */
+	struct kvv		 select;	/* -L */
 	uint64_t		 memory;	/* -m */
 	uint64_t		 from;		/* -n */
 	int			 oldest;	/* -O */
@@ -141,6 +145,7 @@ int		 cmd_restart(struct ctl *);
 int		 cmd_resume(struct ctl *);
 int		 cmd_stop(struct ctl *);
 int		 cmd_unpause(struct ctl *);
+int		 cmd_update(struct ctl *);
 
 /* cmd_exec.c */
 int		 cmd_exec(struct ctl *);

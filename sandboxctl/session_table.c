@@ -94,6 +94,7 @@ const struct session_def	 session_defs[] = {
 	{ "status", PROTO_STATUS, "status", S_AGAIN, NULL, NULL },
 	{ "stop", PROTO_STOP, "stop", S_LONG, NULL, NULL },
 	{ "unpause", PROTO_UNPAUSE, "unpause", S_LONG, NULL, NULL },
+	{ "update", PROTO_UPDATE, "update", S_AGAIN | S_LONG, NULL, NULL },
 	{ "version", 0, "version", 0, NULL, call_version },
 	{ "wait", PROTO_WAIT, "wait", S_AGAIN | S_LONG | S_QUIET, NULL, NULL },
 	{ "wait_state", PROTO_WAIT_STATE, "wait", S_AGAIN | S_LONG | S_QUIET,

@@ -35,6 +35,7 @@ void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *,
 /* broker_ops.c: one operation at a time for a sandbox; see broker_ops.h */
 int	 broker_op_create(uint64_t, struct msg_box_create *);
 int	 broker_op_ref(uint32_t, uint64_t, const struct msg_box_ref *);
+int	 broker_op_update(uint64_t, const struct msg_box_update *);
 int	 broker_op_event(uint64_t, const char *);
 void	 broker_op_kick(void);		/* the Engine is back */
 

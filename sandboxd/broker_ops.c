@@ -200,12 +200,13 @@ static void
 bop_run(struct bop *op)
 {
 	op->running = 1;
-	/* The absence of the Engine is no answer to a removal. */
+	/* Its absence is no answer to a removal, nor to what was cut off. */
 	if (!broker_env.up && op->kind == BOP_LOOK) {
 		bop_end(op);
 		return;
 	}
-	if (!broker_env.up && op->kind != BOP_REMOVE && op->kind != BOP_KILL) {
+	if (!broker_env.up && op->kind != BOP_REMOVE &&
+	    op->kind != BOP_KILL && op->kind != BOP_UPDATE) {
 		bop_fail(op, CODE_UNAVAILABLE, "", 0,
 		    "the Engine is away: %s", broker_env.why);
 		return;
@@ -226,6 +227,9 @@ bop_run(struct bop *op)
 	case BOP_PAUSE:
 	case BOP_UNPAUSE:
 		bop_freeze(op);
+		break;
+	case BOP_UPDATE:
+		bop_update(op);
 		break;
 	case BOP_LOOK:
 		bop_look(op);
@@ -338,6 +342,23 @@ broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 	strlcpy(op->nonce, ref->nonce, sizeof(op->nonce));
 	if (ref->n == 0)
 		strlcpy(op->name, ref->container, sizeof(op->name));
+	bop_add(op);
+	return (0);
+}
+
+int
+broker_op_update(uint64_t number, const struct msg_box_update *m)
+{
+	struct bop	*op;
+
+	if (m->n == 0 || (m->container[0] != '\0' &&
+	    !engine_id_ok(m->container)))
+		return (-1);
+	if (bop_crowd(number, m->n))
+		return (0);
+	op = bop_new(BOP_UPDATE, number, m->n);
+	strlcpy(op->nonce, m->nonce, sizeof(op->nonce));
+	op->limits = *m;
 	bop_add(op);
 	return (0);
 }

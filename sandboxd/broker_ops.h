@@ -11,6 +11,7 @@
 
 enum bop_kind {
 	BOP_CREATE, BOP_START, BOP_KILL, BOP_REMOVE, BOP_PAUSE, BOP_UNPAUSE,
+	BOP_UPDATE,
 	BOP_LOOK	/* of our own: what has somebody else done to it? */
 };
 
@@ -29,6 +30,7 @@ struct bop {
 	int			 doubt;		/* a start of unknown outcome */
 	struct msg_box_create	 req;		/* asked for, or read back */
 	struct policy_box	 box;
+	struct msg_box_update	 limits;	/* that are to be */
 	json_t			*image;		/* inspected */
 	char			 nonce[33];
 	char			 name[80];	/* ours, or an ID */
@@ -55,12 +57,13 @@ int		 bop_set_container(struct bop *, const json_t *);
 int		 bop_found(struct bop *, struct engine_answer *,
 		    void (*again)(struct bop *));
 
-/* broker_create.c, broker_freeze.c, broker_remove.c: how each begins. */
+/* broker_create.c, _freeze.c, _remove.c, _update.c: how each begins. */
 void		 bop_create(struct bop *);
 void		 bop_start(struct bop *);
 void		 bop_freeze(struct bop *);
 void		 bop_look(struct bop *);
 void		 bop_kill(struct bop *);
 void		 bop_remove(struct bop *);
+void		 bop_update(struct bop *);
 
 #endif /* BROKER_OPS_H */

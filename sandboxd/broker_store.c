@@ -114,6 +114,12 @@ broker_recv_ref(struct chan *ch, struct frame *f, void *arg)
 }
 
 static int
+broker_recv_update(struct chan *ch, struct frame *f, void *arg)
+{
+	return (broker_op_update(f->op, arg));
+}
+
+static int
 broker_recv_import(struct chan *ch, struct frame *f, void *arg)
 {
 	struct msg_import	*m = arg;
@@ -130,6 +136,7 @@ static const struct pipe_handler store_handlers[] = {
 	{ MSG_BOX_REMOVE, broker_recv_ref },
 	{ MSG_BOX_PAUSE, broker_recv_ref },
 	{ MSG_BOX_UNPAUSE, broker_recv_ref },
+	{ MSG_BOX_UPDATE, broker_recv_update },
 	{ MSG_IMPORT, broker_recv_import },
 };
 

@@ -51,6 +51,7 @@ static const struct engine_kind {
 	[OP_EVENTS] = { "GET", 0, 0, 1, BOUND(65536, 1000) },
 	[OP_PAUSE] = { "POST", MS(30), 0, 0, BOUND(65536, 1000) },
 	[OP_UNPAUSE] = { "POST", MS(30), 0, 0, BOUND(65536, 1000) },
+	[OP_UPDATE] = { "POST", MS(30), 1, 0, BOUND(65536, 1000) },
 };
 
 struct engine_call {

@@ -62,6 +62,7 @@ struct engine_call *engine_start(const char *, engine_cb, void *);
 struct engine_call *engine_kill(const char *, engine_cb, void *);
 struct engine_call *engine_pause(const char *, engine_cb, void *);
 struct engine_call *engine_unpause(const char *, engine_cb, void *);
+struct engine_call *engine_update(const char *, json_t *, engine_cb, void *);
 struct engine_call *engine_remove(const char *, engine_cb, void *);
 struct engine_call *engine_list(const char *, engine_cb, void *);
 /*

@@ -121,6 +121,18 @@ engine_kill(const char *name, engine_cb cb, void *arg)
 	    "/containers/%s/kill?signal=KILL", name));
 }
 
+/* Takes the body. */
+struct engine_call *
+engine_update(const char *name, json_t *body, engine_cb cb, void *arg)
+{
+	struct engine_call	*call;
+
+	engine_need_name(name);
+	call = engine_call_new(OP_UPDATE, cb, arg);
+	engine_call_body(call, body);
+	return (engine_call_go(call, "/containers/%s/update", name));
+}
+
 struct engine_call *
 engine_pause(const char *name, engine_cb cb, void *arg)
 {

@@ -10,7 +10,7 @@
 enum engine_op {
 	OP_VERSION, OP_INFO, OP_IMAGE_INSPECT, OP_IMAGE_IMPORT, OP_CREATE,
 	OP_INSPECT, OP_START, OP_KILL, OP_REMOVE, OP_LIST, OP_EVENTS,
-	OP_PAUSE, OP_UNPAUSE
+	OP_PAUSE, OP_UNPAUSE, OP_UPDATE
 };
 
 struct engine_call *engine_call_new(enum engine_op, engine_cb, void *);

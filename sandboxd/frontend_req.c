@@ -38,6 +38,7 @@ union request_any {
 	struct proto_call		 call;
 	struct proto_call_input		 call_input;
 	struct proto_call_cancel	 call_cancel;
+	struct proto_update		 update;
 };
 
 static const struct {
@@ -73,6 +74,7 @@ static const struct {
 	[PROTO_CALL] = { 1, REQ_LONG },
 	[PROTO_CALL_INPUT] = { 1, REQ_CONTROL },
 	[PROTO_CALL_CANCEL] = { 1, REQ_CONTROL },
+	[PROTO_UPDATE] = { 1, REQ_LONG },
 	[PROTO_RECONCILE] = { 1, REQ_LONG },
 	[PROTO_PAUSE] = { 1, REQ_LONG },
 	[PROTO_UNPAUSE] = { 1, REQ_LONG },

@@ -23,6 +23,7 @@ static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
 		[VERB_PAUSE] = SBX_PAUSING,
 		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_UPDATE] = SBX_READY,
 		[VERB_PAUSED] = SBX_PAUSED,
 		[VERB_FAILED] = SBX_FAILED,
 		[VERB_DIED] = SBX_STOPPED,
@@ -42,6 +43,7 @@ static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
 		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_RESUME] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_UPDATE] = SBX_PAUSED,
 		[VERB_UNPAUSED] = SBX_READY,
 		[VERB_FAILED] = SBX_FAILED,
 		[VERB_DIED] = SBX_STOPPED,
@@ -56,6 +58,7 @@ static const enum sbx_state table[SBX_NSTATES][VERB_MAX] = {
 		[VERB_RESTART] = SBX_RESUMING,
 		[VERB_RESUME] = SBX_RESUMING,
 		[VERB_DELETE] = SBX_DELETING,
+		[VERB_UPDATE] = SBX_STOPPED,
 		[VERB_FAILED] = SBX_FAILED,
 	},
 	[SBX_RESUMING] = {
@@ -89,6 +92,7 @@ static const char *const names[SBX_NSTATES] = {
 
 static const char *const verbs[VERB_MAX] = {
 	"exec", "stop", "pause", "unpause", "restart", "resume", "delete",
+	"update",
 	"ready", "paused", "unpaused", "stopped", "deleted",
 	"failed", "died"
 };

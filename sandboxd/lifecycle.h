@@ -31,6 +31,7 @@ enum sbx_verb {
 	VERB_RESTART,
 	VERB_RESUME,
 	VERB_DELETE,
+	VERB_UPDATE,		/* its limits */
 	/* What happens. */
 	VERB_READY,
 	VERB_PAUSED,

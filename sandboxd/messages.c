@@ -263,6 +263,15 @@ static const struct msg_field f_box_create[] = {
 	MSG_F(msg_box_create, env, M_KVV, SBX_ENV_MAX, 0),
 };
 
+static const struct msg_field f_box_update[] = {
+	MSG_F(msg_box_update, n, M_UINT, 0, 0),
+	MSG_F(msg_box_update, container, M_STR, 0, 0),
+	MSG_F(msg_box_update, nonce, M_STR, 0, 0),
+	MSG_F(msg_box_update, memory, M_UINT, 0, 0),
+	MSG_F(msg_box_update, mcpus, M_UINT, 0, 0),
+	MSG_F(msg_box_update, pids, M_UINT, 0, 0),
+};
+
 static const struct msg_field f_box_ref[] = {
 	MSG_F(msg_box_ref, n, M_UINT, 0, 0),
 	MSG_F(msg_box_ref, container, M_STR, 0, 0),
@@ -409,6 +418,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_client),
 	AT(MSG_LISTEN) = MSG_DEF(MSG_LISTEN, "LISTEN", msg_listen,
 	    f_listen),
+	AT(MSG_GREET) = MSG_DEF(MSG_GREET, "GREET", msg_listen,
+	    f_listen),
 	AT(MSG_UNLISTEN) = MSG_DEF(MSG_UNLISTEN, "UNLISTEN", msg_listen,
 	    f_listen),
 	AT(MSG_START) = MSG_DEF(MSG_START, "START", msg_start,
@@ -455,6 +466,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_result),
 	AT(MSG_LISTENING) = MSG_DEF(MSG_LISTENING, "LISTENING", msg_guest_gone,
 	    f_guest_gone),
+	AT(MSG_BUSY) = MSG_DEF(MSG_BUSY, "BUSY", msg_guest_gone,
+	    f_guest_gone),
 	AT(MSG_STREAM_END) = MSG_DEF(MSG_STREAM_END, "STREAM_END", msg_stream_end,
 	    f_stream_end),
 	AT(MSG_INVENTORY) = MSG_DEF_EMPTY(MSG_INVENTORY, "INVENTORY"),
@@ -474,6 +487,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_box_done),
 	AT(MSG_BOX_STARTED) = MSG_DEF(MSG_BOX_STARTED, "BOX_STARTED", msg_box_started,
 	    f_box_started),
+	AT(MSG_BOX_UPDATED) = MSG_DEF(MSG_BOX_UPDATED, "BOX_UPDATED",
+	    msg_box_started, f_box_started),
 	AT(MSG_BOX_DEAD) = MSG_DEF(MSG_BOX_DEAD, "BOX_DEAD", msg_box_state,
 	    f_box_state),
 	AT(MSG_BOX_REMOVED) = MSG_DEF(MSG_BOX_REMOVED, "BOX_REMOVED", msg_box_done,
@@ -491,6 +506,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_box_ref),
 	AT(MSG_BOX_UNPAUSE) = MSG_DEF(MSG_BOX_UNPAUSE, "BOX_UNPAUSE", msg_box_ref,
 	    f_box_ref),
+	AT(MSG_BOX_UPDATE) = MSG_DEF(MSG_BOX_UPDATE, "BOX_UPDATE",
+	    msg_box_update, f_box_update),
 	AT(MSG_BOX_PAUSED) = MSG_DEF(MSG_BOX_PAUSED, "BOX_PAUSED", msg_box_state,
 	    f_box_state),
 	AT(MSG_BOX_UNPAUSED) = MSG_DEF(MSG_BOX_UNPAUSED, "BOX_UNPAUSED",

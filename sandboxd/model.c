@@ -71,6 +71,7 @@ void
 sandbox_free(struct sandbox *sb)
 {
 	model_drop_conf(sb);
+	update_free(sb->update);
 	msg_rest_clear(&sb->rest);
 	msg_rest_clear(&sb->times_rest);
 	free(sb);

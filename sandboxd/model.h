@@ -72,6 +72,23 @@ struct sbx_todo {
 };
 
 /*
+ * Limits that it is to have, and what else was asked for with them, until
+ * that is done: in a row of its own.
+ */
+struct sbx_update {
+	uint64_t	 op;
+	uint32_t	 uid;		/* who asked */
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+	uint64_t	 lifetime;	/* as in UPDATE, and the rest too */
+	uint64_t	 idle;
+	uint64_t	 keep;
+	struct kvv	 labels;
+	struct strv	 unlabel;
+};
+
+/*
  * The times of a sandbox, in a row of its own.  Those in ns are on the log's
  * clock, of store_times.c.
  */
@@ -83,6 +100,7 @@ struct time_row {
 	uint64_t	 lifetime;	/* ms, as it was given; 0: none */
 	uint64_t	 until;		/* 0: for ever */
 	uint64_t	 idle;		/* ms, 0: never stopped for it */
+	uint64_t	 keep;		/* ms, stopped or failed; 0: config */
 };
 
 /* The log's clock as it was when it was written down last. */
@@ -157,6 +175,8 @@ enum op_kind {
 	OP_PAUSE,
 	OP_UNPAUSE,
 	OP_RESTART,
+	OP_UPDATE,
+	OP_UNUPDATE,		/* its guest reads something else */
 	OP_STOP,
 	OP_RESTOP,
 	OP_DELETE,
@@ -194,6 +214,7 @@ struct sandbox {
 	struct sbx_row		 r;
 	struct msg_rest		 rest;		/* of its row */
 	struct sbx_todo		 todo;
+	struct sbx_update	*update;	/* NULL: none */
 	struct proto_create	*conf;		/* NULL when deleted */
 	struct msg_rest		 conf_rest;
 	uint64_t		 sseq;		/* its newest event */
@@ -264,6 +285,8 @@ int		 model_put_facts(struct batch *, struct sandbox *);
 int		 model_put(struct batch *, struct sandbox *);
 int		 model_put_todo(struct batch *, struct sandbox *);
 int		 model_put_times(struct batch *, struct sandbox *);
+int		 model_put_update(struct batch *, struct sandbox *);
+int		 model_del_update(struct batch *, struct sandbox *);
 int		 model_put_clock(struct batch *, const struct clock_row *);
 int		 model_put_counters(struct batch *, struct sandbox *);
 int		 model_put_last(struct batch *, struct model *);

@@ -64,6 +64,22 @@ load_sandbox(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
 	return (0);
 }
 
+/* One that a stop of ours has cut off. */
+static int
+load_update(struct model *m, struct sandbox *sb)
+{
+	struct sbx_update	*u;
+	int			 ret;
+
+	if ((u = calloc(1, sizeof(*u))) == NULL)
+		fatal("%s", __func__);
+	if ((ret = row_update(m, sb->r.n, u)) == 0)
+		sb->update = u;
+	else
+		free(u);
+	return (ret == -1 ? -1 : 0);
+}
+
 static int
 load_conf(struct model *m, struct sandbox *sb)
 {
@@ -92,7 +108,8 @@ load_rest(struct model *m, struct sandbox *sb)
 		sb->t.state = SBX_NONE;
 	if (sb->r.state == SBX_DELETED)
 		return (0);
-	if (row_todo(m, sb->r.n, &sb->todo) == -1 || load_conf(m, sb) == -1)
+	if (row_todo(m, sb->r.n, &sb->todo) == -1 ||
+	    load_update(m, sb) == -1 || load_conf(m, sb) == -1)
 		goto bad;
 	return (0);
  bad:

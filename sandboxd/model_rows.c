@@ -7,6 +7,7 @@
  *	Q n	its newest event and exec	F n	what its container showed
  *	T n	how its operation began
  *	D n	its times			K	the log's clock
+ *	U n	limits that it is to have
  *	E n k	an exec, live or ended		L n k	it has not ended
  *	P n k	its request, until the guest has it
  *	M	the newest number of a sandbox
@@ -33,6 +34,7 @@
 #define START_FIRST	10
 #define TIMES_FIRST	7
 #define CLOCK_FIRST	3
+#define UPDATE_FIRST	10
 
 static const struct msg_field f_sbx_row[] = {
 	MSG_F(sbx_row, n, M_UINT, 0, 0),
@@ -107,6 +109,20 @@ static const struct msg_field f_times[] = {
 	MSG_F(time_row, lifetime, M_UINT, 0, 0),
 	MSG_F(time_row, until, M_UINT, 0, 0),
 	MSG_F(time_row, idle, M_UINT, 0, 0),
+	MSG_F(time_row, keep, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_update[] = {
+	MSG_F(sbx_update, op, M_UINT, 0, 0),
+	MSG_F(sbx_update, uid, M_UINT, 0, 0),
+	MSG_F(sbx_update, memory, M_UINT, 0, 0),
+	MSG_F(sbx_update, mcpus, M_UINT, 0, 0),
+	MSG_F(sbx_update, pids, M_UINT, 0, 0),
+	MSG_F(sbx_update, lifetime, M_UINT, 0, 0),
+	MSG_F(sbx_update, idle, M_UINT, 0, 0),
+	MSG_F(sbx_update, keep, M_UINT, 0, 0),
+	MSG_F(sbx_update, labels, M_KVV, SBX_LABELS_MAX, 0),
+	MSG_F(sbx_update, unlabel, M_STRV, SBX_LABELS_MAX, 0),
 };
 
 static const struct msg_field f_clock[] = {
@@ -117,6 +133,8 @@ static const struct msg_field f_clock[] = {
 
 static const struct msg_def	 def_times = MSG_DEF(0, "sandbox's times",
     time_row, f_times);
+static const struct msg_def	 def_update = MSG_DEF(0, "sandbox's update",
+    sbx_update, f_update);
 static const struct msg_def	 def_clock = MSG_DEF(0, "clock", clock_row,
     f_clock);
 static const struct msg_def	 def_facts = MSG_DEF(0, "container's facts",
@@ -202,6 +220,23 @@ int
 model_put_todo(struct batch *b, struct sandbox *sb)
 {
 	return (put_row(b, 'T', sb->r.n, 0, &def_todo, &sb->todo, NULL));
+}
+
+int
+model_put_update(struct batch *b, struct sandbox *sb)
+{
+	return (put_row(b, 'U', sb->r.n, 0, &def_update, sb->update, NULL));
+}
+
+int
+model_del_update(struct batch *b, struct sandbox *sb)
+{
+	uint8_t	 key[17];
+	size_t	 len;
+
+	len = key_make(key, 'U', sb->r.n, 0);
+	return (eventdb_del(b->db, EDB_STATE, key, len) == EDB_OK ?
+	    BATCH_OK : BATCH_FAIL);
 }
 
 int
@@ -341,21 +376,21 @@ model_del_execs(struct batch *b, struct model *m, struct sandbox *sb, int max)
 int
 model_del(struct batch *b, struct sandbox *sb)
 {
-	static const char	 letters[] = "SCQFTD";
+	static const char	 letters[] = "SCQFTDU";
 	uint8_t			 key[17];
 	size_t			 i, len;
 
 	for (i = 0; letters[i] != '\0'; i++) {
 		len = key_make(key, letters[i], sb->r.n, 0);
 		/*
-		 * One that never started has no facts, few have a T; and
-		 * what was damaged may lack more.
+		 * One that never started has no facts, few have a T or U;
+		 * and what was damaged may lack more.
 		 */
 		switch (eventdb_del(b->db, EDB_STATE, key, len)) {
 		case EDB_OK:
 			break;
 		case EDB_NOTFOUND:
-			if (strchr("CFTD", letters[i]) != NULL)
+			if (strchr("CFTDU", letters[i]) != NULL)
 				break;
 			/* FALLTHROUGH */
 		default:
@@ -427,6 +462,12 @@ int
 row_todo(struct model *m, uint64_t n, struct sbx_todo *todo)
 {
 	return (get_row(m, 'T', n, 0, &def_todo, TODO_FIRST, todo, NULL));
+}
+
+int
+row_update(struct model *m, uint64_t n, struct sbx_update *u)
+{
+	return (get_row(m, 'U', n, 0, &def_update, UPDATE_FIRST, u, NULL));
 }
 
 int

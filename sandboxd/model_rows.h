@@ -10,6 +10,7 @@ int	 row_conf(struct model *, uint64_t n, struct proto_create *,
 int	 row_times(struct model *, uint64_t n, struct time_row *,
 	    struct msg_rest *);
 int	 row_todo(struct model *, uint64_t n, struct sbx_todo *);
+int	 row_update(struct model *, uint64_t n, struct sbx_update *);
 int	 row_exec(struct model *, uint64_t n, uint64_t k, struct exec_row *,
 	    struct msg_rest *);
 

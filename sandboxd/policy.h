@@ -65,6 +65,9 @@ void	 policy_clear(struct policy *);
 
 /* The body of create; a new reference. */
 json_t	*policy_build(const struct policy *, const struct policy_box *);
+/* That of update: the limits alone. */
+json_t	*policy_build_limits(const struct policy *,
+	    const struct msg_box_create *);
 void	 policy_name(const struct policy *, uint64_t, char *, size_t);
 /* The number in a name of ours; 0 if it is none. */
 uint64_t policy_number(const struct policy *, const char *);
@@ -89,6 +92,9 @@ void	 policy_facts(const struct policy *, const struct policy_box *,
  */
 int	 policy_derive(const struct policy *, const json_t *,
 	    struct msg_box_create *, struct policy_box *);
+/* Has it, as it was derived, the limits that are asked for? */
+int	 policy_limited(const struct policy *, const struct msg_box_create *,
+	    const struct msg_box_update *);
 /* Is it the container of that number (not 0), by label and by name? */
 int	 policy_ours(const struct policy *, const json_t *, uint64_t);
 

@@ -161,20 +161,25 @@ policy_build_security(const struct policy *p)
 	return (s);
 }
 
+json_t *
+policy_build_limits(const struct policy *p, const struct msg_box_create *req)
+{
+	/* Processors the Engine refuses where it cannot enforce them. */
+	return (json_pack("{s:I,s:I,s:I,s:I}",
+	    "Memory", (json_int_t)req->memory,
+	    "MemorySwap", (json_int_t)req->memory,
+	    "NanoCpus", p->missing & UNENFORCED_CPUS ? (json_int_t)0 :
+	    (json_int_t)req->mcpus * POLICY_NANO_PER_MCPU,
+	    "PidsLimit", (json_int_t)req->pids));
+}
+
 static json_t *
 policy_build_host(const struct policy *p, const struct policy_box *box)
 {
 	const struct msg_box_create	*req = box->req;
 	json_t				*h;
 
-	/* This one the Engine refuses where it cannot enforce it. */
-	h = json_pack("{s:I,s:I,s:I,s:I}",
-	    "Memory", (json_int_t)req->memory,
-	    "MemorySwap", (json_int_t)req->memory,
-	    "NanoCpus", p->missing & UNENFORCED_CPUS ? (json_int_t)0 :
-	    (json_int_t)req->mcpus * POLICY_NANO_PER_MCPU,
-	    "PidsLimit", (json_int_t)req->pids);
-	if (h == NULL)
+	if ((h = policy_build_limits(p, req)) == NULL)
 		return (NULL);
 	if (json_object_update_new(h, json_pack(
 	    "{s:[s],s:s,s:s,s:s,s:i,s:b,s:b,s:{s:s,s:i},s:{s:s,s:{}}}",

@@ -553,6 +553,17 @@ derive_guest(const struct policy *p, const json_t *host,
 }
 
 int
+policy_limited(const struct policy *p, const struct msg_box_create *have,
+    const struct msg_box_update *want)
+{
+	if (!(p->missing & UNENFORCED_MEMORY) && have->memory != want->memory)
+		return (0);
+	if (!(p->missing & UNENFORCED_CPUS) && have->mcpus != want->mcpus)
+		return (0);
+	return (p->missing & UNENFORCED_PIDS || have->pids == want->pids);
+}
+
+int
 policy_derive(const struct policy *p, const json_t *have,
     struct msg_box_create *req, struct policy_box *box)
 {

@@ -295,6 +295,7 @@ void		 box_await(struct box *);
 /* runner_guest.c */
 struct guest	*guest_new(struct box *, int, uint32_t);
 void		 guest_close(struct guest *);
+void		 guest_greet(struct guest *);
 struct guest	*guest_ready(struct box *);
 int		 guest_full(const struct guest *);
 uint8_t		*guest_room(struct guest *, size_t);

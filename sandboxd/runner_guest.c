@@ -207,6 +207,25 @@ guest_gone(struct guest *g, uint32_t type, const char *text)
 }
 
 /*
+ * It says hello on each new connection, and commands lose nothing by that;
+ * calls would, and are not cut off for it.
+ */
+void
+guest_greet(struct guest *g)
+{
+	struct msg_guest_gone	 m;
+
+	if (!TAILQ_EMPTY(&g->box->calls)) {
+		memset(&m, 0, sizeof(m));
+		m.n = g->box->n;
+		pipe_send(&ch_store, MSG_BUSY, 0, 0, 0, -1, &m);
+		return;
+	}
+	if (g->phase != GUEST_NEW && !g->bye && !g->stopping)
+		guest_gone(g, MSG_GUEST_GONE, "to say hello again");
+}
+
+/*
  * A frame that has begun and does not go on.  One whose container was paused
  * meanwhile knows nothing of it: cut off, it comes again and loses nothing.
  * The second time without anything whole of a command in between, it lies.

@@ -77,6 +77,26 @@ runner_recv_listen(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
+/*
+ * What a guest reads of its limits it says in its hello, which comes with
+ * each connection.  One that has none says it anyway.
+ */
+static int
+runner_recv_greet(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_listen	*m = msg;
+	struct box		*box;
+
+	(void)ch;
+	(void)f;
+	if ((box = box_find(m->n)) == NULL || box->guest == NULL)
+		return (0);
+	if (box->owner != m->owner)
+		return (-1);
+	guest_greet(box->guest);
+	return (0);
+}
+
 static int
 runner_recv_unlisten(struct chan *ch, struct frame *f, void *msg)
 {
@@ -364,6 +384,7 @@ const struct pipe_handler runner_store_table[] = {
 	{ MSG_SIGNAL,		runner_recv_signal },
 	{ MSG_CANCEL,		runner_recv_cancel },
 	{ MSG_LISTEN,		runner_recv_listen },
+	{ MSG_GREET,		runner_recv_greet },
 	{ MSG_UNLISTEN,		runner_recv_unlisten },
 	{ MSG_GUEST_STOP,	runner_recv_guest_stop },
 	{ MSG_LOG_REMOVE,	runner_recv_log_remove },

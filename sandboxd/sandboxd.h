@@ -91,6 +91,7 @@ enum msg_type {
 
 	/* Store to runner. */
 	MSG_LISTEN,		/* expect the guest of a sandbox */
+	MSG_GREET,		/* have it say hello once more */
 	MSG_UNLISTEN,		/* forget it; its logs stay */
 	MSG_START,		/* an exec; sent again after a restart */
 	MSG_SIGNAL,
@@ -116,6 +117,7 @@ enum msg_type {
 	MSG_REFUSED,		/* guest does not know this exec: lost */
 	MSG_RUNNER_ERROR,	/* cannot be served; header as there */
 	MSG_LISTENING,		/* answers LISTEN */
+	MSG_BUSY,		/* answers GREET: not now; else HELLO does */
 	MSG_CALL_DONE,		/* answers CALL, once; header as there */
 
 	/*
@@ -139,16 +141,18 @@ enum msg_type {
 	MSG_BOX_REMOVE,		/* with all that is its own; idempotent */
 	MSG_BOX_PAUSE,		/* its processes stand still */
 	MSG_BOX_UNPAUSE,
+	MSG_BOX_UPDATE,		/* other limits; compare */
 	MSG_IMPORT,		/* header.session, req */
 
 	/* Broker to store. */
 	MSG_CONTAINER,		/* one of the inventory; op of INVENTORY */
 	MSG_INVENTORY_END,
 	MSG_BOX_STARTED,	/* answers BOX_CREATE and BOX_START */
-	MSG_BOX_DEAD,		/* answers BOX_KILL, and the last two if so */
+	MSG_BOX_DEAD,		/* answers BOX_KILL, and the last three if so */
 	MSG_BOX_REMOVED,	/* answers BOX_REMOVE */
 	MSG_BOX_PAUSED,		/* answers BOX_PAUSE */
 	MSG_BOX_UNPAUSED,	/* answers BOX_UNPAUSE */
+	MSG_BOX_UPDATED,	/* answers BOX_UPDATE */
 	MSG_BOX_FAILED,		/* answers any of them */
 	MSG_BOX_DIED,		/* unasked: the Engine's event; op 0 */
 	MSG_BOX_LOOK,		/* the same: who else pauses, and unpauses */
@@ -301,7 +305,7 @@ struct msg_result {			/* RELOAD_DONE, RUNNER_ERROR, ... */
 	char		 text[TEXT_MAX + 1];
 };
 
-/* LISTEN, UNLISTEN, and all that name a sandbox alone */
+/* LISTEN, GREET, UNLISTEN, and all that name a sandbox alone */
 struct msg_listen {
 	uint64_t	 n;
 	uint32_t	 owner;
@@ -379,7 +383,7 @@ struct msg_guest_hello {
 	uint64_t	 swap;		/* beyond memory; 0 also: not known */
 };
 
-/* GUEST_GONE, GUEST_BROKE, LISTENING */
+/* GUEST_GONE, GUEST_BROKE, LISTENING, BUSY */
 struct msg_guest_gone {
 	uint64_t	 n;
 	uint32_t	 bye;		/* 1: after GUEST_STOP, politely */
@@ -457,6 +461,16 @@ struct msg_box_ref {
 	uint32_t	 grace;		/* ms */
 };
 
+/* BOX_UPDATE */
+struct msg_box_update {
+	uint64_t	 n;
+	char		 container[80];
+	char		 nonce[33];
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
+};
+
 /*
  * What the Engine showed of a container when it had started, beside what was
  * asked of it.
@@ -487,7 +501,7 @@ struct msg_facts {
 #define BOX_MOUNTS	0x40	/* three, and volumes of the image */
 #define BOX_RUNTIME	0x80	/* the Engine's default one */
 
-/* BOX_STARTED */
+/* BOX_STARTED, BOX_UPDATED */
 struct msg_box_started {
 	uint64_t	 n;
 	char		 container[80];

@@ -395,9 +395,12 @@ store_open(void)
 	st.batch.wake = store_wake;
 	st.batch.committed = events_committed;
 	st.hostboot = store_hostboot();
-	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
 		if (sb->r.op > st.op)
 			st.op = sb->r.op;
+		if (sb->update != NULL && sb->update->op > st.op)
+			st.op = sb->update->op;
+	}
 	store_before();
 	batch_following(&st.batch, body_started, NULL, NULL);
 	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)

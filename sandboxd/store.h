@@ -28,6 +28,8 @@
  *	store_retain.c		the end of a history
  *	store_times.c		what is done when a time is over
  *	store_extend.c		times that a client sets
+ *	store_update.c		labels, times and limits of what there is
+ *	store_limits.c		what one sandbox may have
  */
 #ifndef STORE_H
 #define STORE_H
@@ -153,6 +155,12 @@ struct asker {
 struct slot {
 	uint64_t	 number;	/* of the operation, 0: none */
 	struct event	 late;
+};
+
+struct limits {
+	uint64_t	 memory;
+	uint32_t	 mcpus;
+	uint32_t	 pids;
 };
 
 TAILQ_HEAD(op_queue, op);
@@ -315,6 +323,8 @@ int		 quota_create(const struct asker *,
 		    const struct proto_create *, char *, size_t);
 int		 quota_run(const struct asker *, uint32_t,
 		    const struct proto_create *, char *, size_t);
+int		 quota_more(const struct asker *, const struct sandbox *,
+		    const struct limits *, char *, size_t);
 int		 quota_exec(const struct asker *, const struct sandbox *,
 		    char *, size_t);
 int		 quota_subscribe(const struct asker *, char *, size_t);
@@ -349,14 +359,18 @@ void		 op_fail(struct sandbox *, enum code, const char *);
 void		 op_undo(struct sandbox *);
 void		 op_committed(struct sandbox *, enum sbx_verb);
 void		 op_execs_ended(struct sandbox *);
+void		 op_updated(struct sandbox *, uint64_t, enum code,
+		    const char *);
 void		 op_work_done(uint64_t, const struct msg_work_done *);
 void		 op_listening(const struct msg_guest_gone *);
+void		 op_busy(const struct msg_guest_gone *);
 void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
 void		 engine_pump(void);
 void		 runner_listen(struct sandbox *);
+void		 runner_greet(struct sandbox *);
 void		 runner_unlisten(struct sandbox *);
 
 /* store_exec.c */
@@ -461,6 +475,22 @@ void		 times_show(const struct sandbox *, struct proto_sandbox *);
 
 /* store_extend.c */
 int		 extend_recv_extend(struct chan *, struct frame *, void *);
+
+/* store_limits.c */
+uint32_t	 limits_cpus(void);
+uint64_t	 limits_most(const struct asker *, enum limit, uint64_t);
+int		 limits_check(const struct asker *,
+		    const struct proto_create *, const struct limits *,
+		    const char **, char *, size_t);
+
+/* store_update.c */
+int		 update_recv_update(struct chan *, struct frame *, void *);
+void		 update_again(struct sandbox *);
+int		 update_drop(struct batch *, struct sandbox *);
+void		 update_end(struct sandbox *, enum code, const char *);
+void		 update_free(struct sbx_update *);
+void		 update_most(const struct sandbox *, struct limits *);
+void		 update_wanted(const struct sandbox *, struct limits *);
 
 /* store_retain.c */
 void		 retain_schedule(void);

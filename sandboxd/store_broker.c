@@ -184,6 +184,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_BOX_REMOVED, broker_recv_outcome },
 	{ MSG_BOX_PAUSED, broker_recv_outcome },
 	{ MSG_BOX_UNPAUSED, broker_recv_outcome },
+	{ MSG_BOX_UPDATED, broker_recv_outcome },
 	{ MSG_BOX_FAILED, broker_recv_outcome },
 	{ MSG_BOX_DIED, broker_recv_died },
 	{ MSG_BOX_LOOK, broker_recv_look },

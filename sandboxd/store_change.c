@@ -134,6 +134,10 @@ body_change(struct batch *b, void *arg)
 	    c->verb == VERB_DELETED ? "the sandbox was deleted" :
 	    c->cause) != BATCH_OK)
 		return (BATCH_FAIL);
+	/* Nothing is left of what was to have other limits. */
+	if ((c->verb == VERB_FAILED || c->verb == VERB_DELETED) &&
+	    update_drop(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
 	sb->r.state = next;
 	if (c->cause[0] != '\0') {
 		detail_str(&d, "cause", c->cause);
@@ -181,8 +185,12 @@ done_change(void *arg, int result)
 			log_warnx("sandbox %s (%llu): %s: %s", sb->r.id,
 			    (unsigned long long)sb->r.n,
 			    lifecycle_name(sb->r.state), c->cause);
-		if (c->verb == VERB_UNPAUSED)
+		if (c->verb == VERB_UNPAUSED) {
 			sb->held = 0;
+			/* It had other limits while nobody could ask it. */
+			if (sb->r.memory_seen == 0)
+				runner_greet(sb);
+		}
 		if (c->verb == VERB_DELETED) {
 			st.model.count--;
 			quota_disown(sb);

@@ -48,34 +48,15 @@ create_refuse(struct create *q, enum code code, const char *field,
 
 /* What a sandbox may have at most, by the configuration. */
 static int
-create_limit(struct create *q, const char *field, uint64_t v, uint64_t max)
+create_limits(struct create *q)
 {
-	if (max == 0 || v <= max)
+	struct limits	 l = { q->conf.memory, q->conf.mcpus, q->conf.pids };
+
+	if (limits_check(&q->a, NULL, &l, &q->field, q->text,
+	    sizeof(q->text)) == 0)
 		return (BATCH_OK);
-	return (create_refuse(q, CODE_LIMIT_EXCEEDED, field, "invalid %s: "
-	    "%llu: the limit is %llu", field, (unsigned long long)v,
-	    (unsigned long long)max));
-}
-
-/* The Engine refuses more processors than it has. */
-static uint32_t
-create_cpus(void)
-{
-	uint32_t	 host = st.engine.ncpu * 1000;
-
-	if (host == 0 || st.engine.unenforced & UNENFORCED_CPUS)
-		return (st.conf.max_mcpus);
-	return (st.conf.max_mcpus == 0 || host < st.conf.max_mcpus ? host :
-	    st.conf.max_mcpus);
-}
-
-/* The least of a limit of all and the user's own. */
-static uint64_t
-create_most(const struct create *q, enum limit l, uint64_t max)
-{
-	uint64_t	 own = q->a.bounds[l].most;
-
-	return (own != 0 && (max == 0 || own < max) ? own : max);
+	q->code = CODE_LIMIT_EXCEEDED;
+	return (BATCH_REFUSED);
 }
 
 /* How long it may live: for ever only where that is so for all. */
@@ -111,21 +92,22 @@ create_complete(struct create *q)
 {
 	struct proto_create	*c = &q->conf;
 	int64_t			 user = spec_user(c->user);
-	uint32_t		 max_mcpus = create_cpus();
+	uint32_t		 max_mcpus = limits_cpus();
 
 	if (c->image[0] == '\0')
 		strlcpy(c->image, st.conf.image, sizeof(c->image));
 	/* A default that is too much for this user is as much as he may. */
 	if (c->memory == 0)
-		c->memory = create_most(q, LIMIT_MEMORY_EACH, st.conf.memory);
+		c->memory = limits_most(&q->a, LIMIT_MEMORY_EACH,
+		    st.conf.memory);
 	if (c->mcpus == 0) {
-		c->mcpus = create_most(q, LIMIT_CPUS_EACH, st.conf.mcpus);
+		c->mcpus = limits_most(&q->a, LIMIT_CPUS_EACH, st.conf.mcpus);
 		/* Who asked for none gets what there is. */
 		if (max_mcpus != 0 && c->mcpus > max_mcpus)
 			c->mcpus = max_mcpus;
 	}
 	if (c->pids == 0)
-		c->pids = create_most(q, LIMIT_PIDS_EACH, st.conf.pids);
+		c->pids = limits_most(&q->a, LIMIT_PIDS_EACH, st.conf.pids);
 	if (st.conf.readonly)
 		c->readonly = 1;
 	if (st.conf.resume)
@@ -138,14 +120,7 @@ create_complete(struct create *q)
 	if (!policy_image(c->image))
 		return (create_refuse(q, CODE_POLICY_DENIED, "image",
 		    "image %s is not allowed here", c->image));
-	if (create_limit(q, "memory", c->memory, create_most(q,
-	    LIMIT_MEMORY_EACH, st.conf.max_memory)) ||
-	    create_limit(q, "mcpus", c->mcpus, create_most(q,
-	    LIMIT_CPUS_EACH, max_mcpus)) ||
-	    create_limit(q, "pids", c->pids, create_most(q,
-	    LIMIT_PIDS_EACH, st.conf.max_pids)))
-		return (BATCH_REFUSED);
-	if (create_times(q) != BATCH_OK)
+	if (create_limits(q) != BATCH_OK || create_times(q) != BATCH_OK)
 		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)
 		return (create_refuse(q, CODE_POLICY_DENIED, "user",

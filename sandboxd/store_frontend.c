@@ -268,6 +268,7 @@ static const struct pipe_handler handlers[] = {
 	{ PROTO_RULES, rights_recv_rules },
 	{ PROTO_DOCTOR, doctor_recv_doctor },
 	{ PROTO_EXTEND, extend_recv_extend },
+	{ PROTO_UPDATE, update_recv_update },
 	{ PROTO_RECONCILE, recover_recv_reconcile },
 };
 

@@ -25,6 +25,8 @@ enum step {
 	STEP_HELLO,
 	STEP_BOX_PAUSE,
 	STEP_BOX_UNPAUSE,
+	STEP_BOX_UPDATE,
+	STEP_GREET,
 	STEP_GUEST_STOP,
 	STEP_BOX_KILL,
 	STEP_BOX_REMOVE,
@@ -34,6 +36,7 @@ enum step {
 	STEP_READY,
 	STEP_PAUSED,
 	STEP_UNPAUSED,
+	STEP_UPDATED,
 	STEP_STOPPED,
 	STEP_DELETED,
 	STEP_CLEAN,
@@ -58,6 +61,8 @@ static const enum step steps[][12] = {
 	[OP_RESTART] = { STEP_BOX_UNPAUSE, STEP_GUEST_STOP, STEP_BOX_KILL,
 	    STEP_UNLISTEN, STEP_EXECS_END, STEP_WORK_MAKE, STEP_LISTEN,
 	    STEP_BOX_START, STEP_HELLO, STEP_READY },
+	[OP_UPDATE] = { STEP_BOX_UPDATE, STEP_GREET, STEP_UPDATED },
+	[OP_UNUPDATE] = { STEP_BOX_UPDATE, STEP_UPDATED },
 	[OP_STOP] = { STEP_BOX_UNPAUSE, STEP_GUEST_STOP, STEP_BOX_KILL,
 	    STEP_UNLISTEN, STEP_STOPPED },
 	[OP_RESTOP] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_STOPPED },
@@ -110,6 +115,17 @@ runner_listen(struct sandbox *sb)
 }
 
 void
+runner_greet(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	pipe_send(&st.runner, MSG_GREET, sb->r.op, 0, 0, -1, &m);
+}
+
+void
 runner_unlisten(struct sandbox *sb)
 {
 	struct msg_listen	 m;
@@ -157,6 +173,23 @@ send_box_ref(struct sandbox *sb, uint32_t type)
 }
 
 static void
+send_box_update(struct sandbox *sb)
+{
+	struct msg_box_update	 m;
+	struct limits		 l;
+
+	memset(&m, 0, sizeof(m));
+	update_wanted(sb, &l);
+	m.n = sb->r.n;
+	strlcpy(m.container, sb->r.container, sizeof(m.container));
+	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
+	m.memory = l.memory;
+	m.mcpus = l.mcpus;
+	m.pids = l.pids;
+	pipe_send(&st.broker, MSG_BOX_UPDATE, sb->op.number, 0, 0, -1, &m);
+}
+
+static void
 engine_order(struct sandbox *sb)
 {
 	fault("store.engine.before");
@@ -172,6 +205,9 @@ engine_order(struct sandbox *sb)
 		break;
 	case STEP_BOX_UNPAUSE:
 		send_box_ref(sb, MSG_BOX_UNPAUSE);
+		break;
+	case STEP_BOX_UPDATE:
+		send_box_update(sb);
 		break;
 	case STEP_BOX_KILL:
 		send_box_ref(sb, MSG_BOX_KILL);
@@ -272,21 +308,18 @@ static int
 op_unenforced(struct sandbox *sb, char *text, size_t size)
 {
 	struct msg_guest_hello	*g = &sb->op.guest;
-	struct proto_create	 old, *c = sb->conf;
-	int			 ret;
+	struct limits		 l;
 
-	memset(&old, 0, sizeof(old));
-	if (c == NULL) {
-		(void)model_get_conf(&st.model, sb->r.n, &old);
-		c = &old;
-	}
-	ret = op_limit("memory", UNENFORCED_MEMORY, c->memory, g->memory, 1,
-	    text, size) || op_limit("cpus", UNENFORCED_CPUS, c->mcpus,
+	/* Of an update that was cut off both may be in force. */
+	if (sb->op.kind == OP_UPDATE)
+		update_wanted(sb, &l);
+	else
+		update_most(sb, &l);
+	if (op_limit("memory", UNENFORCED_MEMORY, l.memory, g->memory, 1,
+	    text, size) || op_limit("cpus", UNENFORCED_CPUS, l.mcpus,
 	    g->mcpus, LIMIT_CPUS_STEP, text, size) ||
-	    op_limit("pids", UNENFORCED_PIDS, c->pids, g->pids, 1, text,
-	    size);
-	msg_clear(&old, proto_def(PROTO_CREATE));
-	if (ret)
+	    op_limit("pids", UNENFORCED_PIDS, l.pids, g->pids, 1, text,
+	    size))
 		return (-1);
 	/* There is to be none, and who cannot read it says that. */
 	if (g->swap == 0 || st.conf.unenforced & UNENFORCED_SWAP)
@@ -316,6 +349,29 @@ op_meet(struct sandbox *sb)
 		return;
 	}
 	op_next(sb);
+}
+
+/* What it reads now it says in its next hello; a frozen one cannot. */
+static void
+op_greet(struct sandbox *sb)
+{
+	if (sb->r.state != SBX_READY) {
+		op_next(sb);
+		return;
+	}
+	fault("store.greet.before");
+	runner_greet(sb);
+}
+
+static void
+op_greeted(struct sandbox *sb)
+{
+	char	 text[160];
+
+	if (op_unenforced(sb, text, sizeof(text)) == -1)
+		op_fail(sb, CODE_POLICY_DENIED, text);
+	else
+		op_next(sb);
 }
 
 static void
@@ -418,6 +474,7 @@ op_do(struct sandbox *sb, enum step step)
 	case STEP_BOX_CREATE:
 	case STEP_BOX_START:
 	case STEP_BOX_PAUSE:
+	case STEP_BOX_UPDATE:
 	case STEP_BOX_KILL:
 	case STEP_BOX_REMOVE:
 		TAILQ_INSERT_TAIL(&st.forbroker, &sb->op, queue);
@@ -426,6 +483,9 @@ op_do(struct sandbox *sb, enum step step)
 		break;
 	case STEP_HELLO:
 		op_meet(sb);
+		break;
+	case STEP_GREET:
+		op_greet(sb);
 		break;
 	case STEP_GUEST_STOP:
 		op_guest_stop(sb);
@@ -449,6 +509,10 @@ op_do(struct sandbox *sb, enum step step)
 		sb->op.committing = 1;
 		change_state(sb, VERB_UNPAUSED, CODE_OK, NULL);
 		break;
+	case STEP_UPDATED:
+		sb->op.committing = 1;
+		update_end(sb, sb->op.code, sb->op.cause);
+		break;
 	case STEP_STOPPED:
 		sb->op.committing = 1;
 		change_state(sb, VERB_STOPPED, sb->op.code, sb->op.cause);
@@ -465,6 +529,7 @@ op_do(struct sandbox *sb, enum step step)
 	case STEP_OVER:
 		sb->op.active = 0;
 		timer_del(&sb->op.deadline);
+		update_again(sb);
 		break;
 	case STEP_END:
 		break;
@@ -489,8 +554,8 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	op->kind = kind;
 	/* The answer of what it undoes may still come under that number. */
 	undo = kind == OP_UNRESUME || kind == OP_UNMAKE ||
-	    kind == OP_REIN;
-	op->number = undo ? store_op() : sb->r.op;
+	    kind == OP_REIN || kind == OP_UNUPDATE;
+	op->number = undo || kind == OP_UPDATE ? store_op() : sb->r.op;
 	op->step = 0;
 	op->active = 1;
 	op->committing = op->hello = op->started = 0;
@@ -513,6 +578,8 @@ op_start(struct sandbox *sb, enum op_kind kind)
 		break;
 	case OP_PAUSE:
 	case OP_UNPAUSE:
+	case OP_UPDATE:
+	case OP_UNUPDATE:
 		ms = st.conf.t_engine;
 		break;
 	default:
@@ -580,6 +647,22 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 		change_state(sb, op->kind == OP_PAUSE ? VERB_UNPAUSED :
 		    VERB_PAUSED, code, cause);
 		return;
+	case OP_UPDATE:
+		/* The Engine has done it, and it is not so. */
+		op->code = code;
+		snprintf(op->cause, sizeof(op->cause), "update failed: "
+		    "%.400s", text);
+		if (op_step(sb) == STEP_GREET) {
+			op_start(sb, OP_UNUPDATE);
+			return;
+		}
+		op_do(sb, STEP_UPDATED);
+		return;
+	case OP_UNUPDATE:
+		log_warnx("sandbox %s (%llu): the limits before cannot be set "
+		    "again: %s", sb->r.id, (unsigned long long)sb->r.n, text);
+		op_do(sb, STEP_UPDATED);
+		return;
 	case OP_UNRESUME:
 	case OP_UNMAKE:
 		op->step = 2;
@@ -644,6 +727,21 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	sb->worked = times_now();
 	times_update(sb);
 	exec_admit();
+	update_again(sb);
+}
+
+/* The end of an update is, of the operation of that number if it is still. */
+void
+op_updated(struct sandbox *sb, uint64_t number, enum code code,
+    const char *cause)
+{
+	if (sb->op.active && sb->op.number == number) {
+		timer_del(&sb->op.deadline);
+		sb->op.active = sb->op.committing = 0;
+		strlcpy(sb->op.cause, cause, sizeof(sb->op.cause));
+		wait_sandbox(sb, code);
+	}
+	times_update(sb);
 }
 
 void
@@ -681,6 +779,17 @@ op_listening(const struct msg_guest_gone *m)
 		op_next(sb);
 }
 
+/* What its guest reads is to be had another time. */
+void
+op_busy(const struct msg_guest_gone *m)
+{
+	struct sandbox	*sb;
+
+	if ((sb = model_number(&st.model, m->n)) != NULL &&
+	    op_step(sb) == STEP_GREET && !sb->op.committing)
+		op_next(sb);
+}
+
 void
 op_runner_failed(uint64_t number, const struct msg_result *m)
 {
@@ -699,12 +808,14 @@ op_runner_failed(uint64_t number, const struct msg_result *m)
 void
 op_hello(struct sandbox *sb, const struct msg_guest_hello *m)
 {
-	if (!op_begins(sb))
+	if (!op_begins(sb) && op_step(sb) != STEP_GREET)
 		return;
 	sb->op.guest = *m;
 	sb->op.hello = 1;
 	if (op_step(sb) == STEP_HELLO)
 		op_meet(sb);
+	else if (op_step(sb) == STEP_GREET)
+		op_greeted(sb);
 }
 
 void
@@ -724,7 +835,8 @@ op_guest_gone(struct sandbox *sb)
 static void
 op_box_dead(struct sandbox *sb, const struct msg_box_state *m)
 {
-	if (sb->op.kind == OP_PAUSE || sb->op.kind == OP_UNPAUSE) {
+	if (sb->op.kind == OP_PAUSE || sb->op.kind == OP_UNPAUSE ||
+	    sb->op.kind == OP_UPDATE || sb->op.kind == OP_UNUPDATE) {
 		reconcile_dead(sb, m);
 		return;
 	}
@@ -779,7 +891,8 @@ op_box(uint64_t number, uint32_t type, const void *msg)
 	case MSG_BOX_DEAD:
 		if (step == STEP_BOX_KILL)
 			op_next(sb);
-		else if (step == STEP_BOX_PAUSE || step == STEP_BOX_UNPAUSE)
+		else if (step == STEP_BOX_PAUSE || step == STEP_BOX_UNPAUSE ||
+		    step == STEP_BOX_UPDATE)
 			op_box_dead(sb, msg);
 		break;
 	case MSG_BOX_PAUSED:
@@ -789,6 +902,12 @@ op_box(uint64_t number, uint32_t type, const void *msg)
 	case MSG_BOX_UNPAUSED:
 		if (step == STEP_BOX_UNPAUSE)
 			op_next(sb);
+		break;
+	case MSG_BOX_UPDATED:
+		if (step != STEP_BOX_UPDATE)
+			break;
+		memcpy(&sb->op.box, msg, sizeof(sb->op.box));
+		op_next(sb);
 		break;
 	case MSG_BOX_REMOVED:
 		if (step == STEP_BOX_REMOVE)

@@ -135,6 +135,7 @@ static void
 account_use(const struct account *ac, uint64_t *use)
 {
 	const struct sandbox	*sb;
+	struct limits		 l;
 
 	use[LIMIT_SUBSCRIPTIONS] += ac->nsubs;
 	TAILQ_FOREACH(sb, &ac->boxes, of_owner) {
@@ -142,9 +143,11 @@ account_use(const struct account *ac, uint64_t *use)
 		use[LIMIT_EXECS] += sb->nexecs;
 		if (!quota_runs(sb) || sb->conf == NULL)
 			continue;
-		use[LIMIT_MEMORY] += sb->conf->memory;
-		use[LIMIT_CPUS] += sb->conf->mcpus;
-		use[LIMIT_PIDS] += sb->conf->pids;
+		/* What is asked for already counts. */
+		update_most(sb, &l);
+		use[LIMIT_MEMORY] += l.memory;
+		use[LIMIT_CPUS] += l.mcpus;
+		use[LIMIT_PIDS] += l.pids;
 	}
 }
 
@@ -235,6 +238,29 @@ quota_run(const struct asker *a, uint32_t owner, const struct proto_create *c,
 	    quota_room(a, owner, LIMIT_CPUS, c->mcpus, text, len) == -1 ||
 	    quota_room(a, owner, LIMIT_PIDS, c->pids, text, len) == -1)
 		return (-1);
+	return (0);
+}
+
+/* What it is to have more than it has, while it runs. */
+int
+quota_more(const struct asker *a, const struct sandbox *sb,
+    const struct limits *l, char *text, size_t len)
+{
+	const struct proto_create	*c = sb->conf;
+	const struct {
+		enum limit	 limit;
+		uint64_t	 v, has;
+	} t[] = {
+		{ LIMIT_MEMORY, l->memory, c->memory },
+		{ LIMIT_CPUS, l->mcpus, c->mcpus },
+		{ LIMIT_PIDS, l->pids, c->pids },
+	};
+	size_t	 i;
+
+	for (i = 0; quota_runs(sb) && i < sizeof(t) / sizeof(t[0]); i++)
+		if (t[i].v > t[i].has && quota_room(a, sb->r.owner,
+		    t[i].limit, t[i].v - t[i].has, text, len) == -1)
+			return (-1);
 	return (0);
 }
 

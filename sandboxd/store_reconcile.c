@@ -314,6 +314,8 @@ reconcile_judge(struct sandbox *sb)
 		outcomes[rec](sb);
 	else
 		reconcile_paused(sb, &sb->box);
+	/* Limits that nobody knows to have been set, or not. */
+	update_again(sb);
 }
 
 static void

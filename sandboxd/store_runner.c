@@ -39,6 +39,36 @@ done_reborn(void *arg, int result)
 	free(arg);
 }
 
+/* What it reads of its limits may have changed since its last hello. */
+static int
+body_seen(struct batch *b, void *arg)
+{
+	struct reborn	*q = arg;
+	struct sandbox	*sb = q->sb;
+
+	if (sb->r.state != SBX_READY || sb->r.boot != q->m.boot ||
+	    (sb->r.memory_seen == q->m.memory &&
+	    sb->r.mcpus_seen == q->m.mcpus && sb->r.pids_seen == q->m.pids))
+		return (BATCH_REFUSED);
+	model_keep(b, sb);
+	sb->r.memory_seen = q->m.memory;
+	sb->r.mcpus_seen = q->m.mcpus;
+	sb->r.pids_seen = q->m.pids;
+	return (model_put(b, sb));
+}
+
+static void
+runner_seen(struct sandbox *sb, const struct msg_guest_hello *m)
+{
+	struct reborn	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->m = *m;
+	batch_following(&st.batch, body_seen, done_reborn, q);
+}
+
 static int
 runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
 {
@@ -54,6 +84,8 @@ runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	sb->here = 1;
 	if (!order_has_guest(sb) || m->boot == sb->r.boot) {
 		op_hello(sb, m);
+		if (sb->r.state == SBX_READY && !sb->op.active)
+			runner_seen(sb, m);
 		return (0);
 	}
 	log_warnx("sandbox %s (%llu): its guest began anew", sb->r.id,
@@ -97,6 +129,15 @@ runner_recv_broke(struct chan *ch, struct frame *f, void *msg)
 		op_guest_gone(sb);
 	else
 		op_fail(sb, CODE_PROTOCOL, text);
+	return (0);
+}
+
+static int
+runner_recv_busy(struct chan *ch, struct frame *f, void *msg)
+{
+	(void)ch;
+	(void)f;
+	op_busy(msg);
 	return (0);
 }
 
@@ -222,6 +263,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_GUEST_GONE, runner_recv_gone },
 	{ MSG_GUEST_BROKE, runner_recv_broke },
 	{ MSG_LISTENING, runner_recv_listening },
+	{ MSG_BUSY, runner_recv_busy },
 	{ MSG_STARTED, runner_recv_started },
 	{ MSG_NOT_STARTED, runner_recv_not_started },
 	{ MSG_ENDED, runner_recv_ended },

@@ -180,6 +180,15 @@ due_least(uint64_t *due, enum times *what, uint64_t at, enum times is)
 	*what = is;
 }
 
+/* How long it is kept: by the configuration, or less. */
+static uint64_t
+times_keep(const struct sandbox *sb, uint64_t keep)
+{
+	if (sb->t.keep != 0 && (keep == 0 || sb->t.keep < keep))
+		keep = sb->t.keep;
+	return (keep * MS);
+}
+
 /* What comes next by itself, and when. */
 static enum times
 times_next(const struct sandbox *sb, uint64_t *due)
@@ -200,12 +209,12 @@ times_next(const struct sandbox *sb, uint64_t *due)
 	case SBX_PAUSED:
 		break;
 	case SBX_STOPPED:
-		if ((keep = st.conf.retain_stopped * MS) != 0)
+		if ((keep = times_keep(sb, st.conf.retain_stopped)) != 0)
 			due_least(due, &what, times_since(sb, keep) + keep,
 			    TIMES_STOPPED);
 		break;
 	case SBX_FAILED:
-		if ((keep = st.conf.retain_failed * MS) != 0)
+		if ((keep = times_keep(sb, st.conf.retain_failed)) != 0)
 			due_least(due, &what, times_since(sb, keep) + keep,
 			    TIMES_FAILED);
 		break;
@@ -327,10 +336,10 @@ due_cause(const struct due *q, char *cause, size_t len)
 		ms = q->sb->t.idle;
 		break;
 	case TIMES_STOPPED:
-		ms = st.conf.retain_stopped;
+		ms = times_keep(q->sb, st.conf.retain_stopped) / MS;
 		break;
 	default:
-		ms = st.conf.retain_failed;
+		ms = times_keep(q->sb, st.conf.retain_failed) / MS;
 		break;
 	}
 	snprintf(cause, len, "it was %s for %s", times[q->what].name,
@@ -433,6 +442,7 @@ times_show(const struct sandbox *sb, struct proto_sandbox *m)
 
 	m->lifetime = sb->t.lifetime;
 	m->idle = sb->t.idle;
+	m->keep = sb->t.keep;
 	if (sb->t.until != 0 && sb->r.state != SBX_DELETED)
 		m->expires = store_now() + sb->t.until - now;
 	if (sb->op.active && (sb->r.state == SBX_PENDING ||

@@ -35,6 +35,9 @@ static const char *const event_details[EV_MAX] = {
 	[EV_LOG_ANCHOR] = "sequence",
 	[EV_LOG_RESTORED] = "sequence head",
 	[EV_AUDIT_REFUSED] = "code what on why more",
+	[EV_SBX_UPDATE] = "memory mcpus pids rule",
+	[EV_SBX_UPDATED] = "memory mcpus pids lifetime idle keep label. "
+	    "unlabel. cause code rule",
 	[EV_SBX_EXTEND] = "left idle rule",
 	[EV_SBX_MISSING] = "",
 	[EV_SBX_FOUND] = "",

@@ -23,7 +23,7 @@ COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
 COMMAND(extend) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
-COMMAND(pause) COMMAND(restart) COMMAND(unpause)
+COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
 COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(version) COMMAND(wait)
 

@@ -118,7 +118,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"changed\":1767571261000000000,\"seq\":3,\"execs\":0,"
 	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
 	    "\"expires\":1767578400000000000,\"idle\":90000,"
-	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000}\n");
+	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

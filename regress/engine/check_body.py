@@ -217,18 +217,31 @@ CONSTANT = {
 }
 
 
-def host(h, n, owner, uid, gid, a):
-    keys(h, tuple(CONSTANT) + (
-        "Memory", "MemorySwap", "NanoCpus", "PidsLimit", "ReadonlyRootfs",
-        "Mounts", "Tmpfs", "MaskedPaths", "ReadonlyPaths", "SecurityOpt"),
-        "HostConfig")
-    for k, v in CONSTANT.items():
-        same(h[k], v, k)
-    same(h["RestartPolicy"]["MaximumRetryCount"], 0, "MaximumRetryCount")
+LIMITS = ("Memory", "MemorySwap", "NanoCpus", "PidsLimit")
+
+
+def limits(h):
     whole(h["Memory"], MEMORY_MIN, MEMORY_MAX, "Memory")
     same(h["MemorySwap"], h["Memory"], "MemorySwap")
     whole(h["NanoCpus"], 10**7, NANO_MAX, "NanoCpus")
     whole(h["PidsLimit"], PIDS_MIN, PIDS_MAX, "PidsLimit")
+
+
+def judge_update(body):
+    """Limits alone, and all of them: what is left out might be none."""
+    b = load(body)
+    keys(b, LIMITS, "the body")
+    limits(b)
+
+
+def host(h, n, owner, uid, gid, a):
+    keys(h, tuple(CONSTANT) + LIMITS + (
+        "ReadonlyRootfs", "Mounts", "Tmpfs", "MaskedPaths", "ReadonlyPaths",
+        "SecurityOpt"), "HostConfig")
+    for k, v in CONSTANT.items():
+        same(h[k], v, k)
+    same(h["RestartPolicy"]["MaximumRetryCount"], 0, "MaximumRetryCount")
+    limits(h)
     asked(a, "memory", h["Memory"])
     asked(a, "pids", h["PidsLimit"])
     if "mcpus" in a:
@@ -313,6 +326,7 @@ REQUESTS = [(m, re.compile(p)) for m, p in (
     ("POST", API + r"/containers/" + WHOSE + r"/start"),
     ("POST", API + r"/containers/" + WHOSE + r"/kill\?signal=KILL"),
     ("POST", API + r"/containers/" + WHOSE + r"/(?:un)?pause"),
+    ("POST", API + r"/containers/" + WHOSE + r"/update"),
     ("DELETE", API + r"/containers/" + WHOSE + r"\?v=1&force=1"),
     ("GET", API + r"/containers/json\?all=1"
             r"&filters=(?P<list>[A-Za-z0-9._~%-]+)"),
@@ -333,7 +347,7 @@ def filters(match):
 
 
 def request(head, size):
-    """The name of the container, if it is a create."""
+    """The name of the container if it is a create, "" if it is an update."""
     lines = head.split("\r\n")
     m = re.fullmatch(r"([A-Z]+) (\S+) HTTP/1\.1", lines[0])
     need(m, "the line %r" % lines[0])
@@ -354,6 +368,9 @@ def request(head, size):
     if "?name=" in m[2]:
         same(h.get("content-type"), "application/json", "Content-Type")
         return m[2].rpartition("=")[2]
+    if m[2].endswith("/update"):
+        same(h.get("content-type"), "application/json", "Content-Type")
+        return ""
     need(size == 0 or "/images/create?" in m[2], "a body: %s" % lines[0])
     return None
 
@@ -373,7 +390,10 @@ def records(names):
             # Whoever sent the rest of it is dead.
             if box is not None and not r["cut"]:
                 bodies += 1
-                judge(box, r["body"], context)
+                if box == "":
+                    judge_update(r["body"])
+                else:
+                    judge(box, r["body"], context)
         except (Bad, ValueError, KeyError, TypeError) as e:
             bad += 1
             print("%s\n\t%s" % (e, json.dumps(r)[:4000]))
@@ -515,6 +535,16 @@ SPELLINGS = [
     ('"PidsLimit":', '"pidslimit":'), ('"Memory":', '"Memory":1e9,"x":'),
     ('"NanoCpus":', '"NanoCpus":NaN,"x":'),
 ]
+# What an update must not be: the good one has the limits of the body.
+UPDATES = [
+    ("Memory", GONE), ("Memory", 0), ("Memory", -1), ("MemorySwap", -1),
+    ("MemorySwap", GONE), ("NanoCpus", 0), ("NanoCpus", GONE),
+    ("PidsLimit", -1), ("PidsLimit", 0), ("PidsLimit", GONE),
+    ("CpuQuota", 1), ("CpusetCpus", "0"), ("BlkioWeight", 10),
+    ("KernelMemory", 1), ("MemoryReservation", 1),
+    ("RestartPolicy", {"Name": "always"}), ("Devices", []),
+    ("OomKillDisable", True), ("Privileged", True),
+]
 NAMES = ["", "web", "sbx-01234567-0", "sbx-01234567-02", "sbx-01234567-3",
          "sbx-89abcdef-2", "sbx-01234567-2/../x", "sbx-01234567-2?x"]
 LINES = [
@@ -526,7 +556,8 @@ LINES = [
     "GET /v1.41/containers/sbx-01234567-2/archive?path=/",
     "PUT /v1.41/containers/sbx-01234567-2/archive?path=/",
     "POST /v1.41/containers/sbx-01234567-2/attach?stream=1",
-    "POST /v1.41/containers/sbx-01234567-2/update",
+    "POST /v1.41/containers/web/update",
+    "POST /v1.41/containers/sbx-01234567-2/update?x=1",
     "POST /v1.41/containers/sbx-01234567-2/kill",
     "GET /v1.41/containers/sbx-01234567-2/top",
     "GET /v1.41/containers/../images/json",
@@ -582,6 +613,11 @@ def forged(name):
             bad.append("%r for %r" % (new, old))
     if passes(judge, box, flat + "{}", {}):
         bad.append("text behind it")
+    few = {k: good[H][k] for k in LIMITS}
+    judge_update(json.dumps(few))
+    bad += ["update: %s = %r" % (k, "nothing" if v is GONE else v)
+            for k, v in UPDATES
+            if passes(judge_update, forge(few, (k,), v))]
     bad += ["the name %r" % n for n in NAMES if passes(judge, n, flat, {})]
     wrong = {"id": "t3", "n": 3, "owner": 1, "op": "0" * 32, "uid": 2000000002,
              "gid": 2000000002, "memory": 1 << 30, "mcpus": 999, "pids": 33,
@@ -606,7 +642,7 @@ def forged(name):
         print("not seen: " + b)
     print("%d forgeries, %d not seen" % (
         len(FORGERIES) + len(SPELLINGS) + 1 + len(NAMES) + len(wrong) +
-        len(LINES) + 5, len(bad)))
+        len(LINES) + len(UPDATES) + 5, len(bad)))
     return len(bad)
 
 

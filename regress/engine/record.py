@@ -5,9 +5,10 @@ Stands before the Engine and writes down what it is asked.
 
 Listens on SOCKET and passes every byte on to the socket ENGINE and back, as
 they come.  Each request becomes a line of FILE, in JSON: "head" has the line
-and the headers byte for byte, "body" that of a create, "size" the length of
-any, and "cut" is true if the caller went away within it.  The first line says
-below which FOLDER the directories of the run lie.  check_body.py judges them.
+and the headers byte for byte, "body" that of a create or an update, "size" the
+length of any, and "cut" is true if the caller went away within it.  The first
+line says below which FOLDER the directories of the run lie.  check_body.py
+judges them.
 """
 
 import json
@@ -64,7 +65,8 @@ class Requests:
                 self.left = int(v)
             elif k == b"transfer-encoding":
                 self.chunked = True
-        self.keep = b"/containers/create" in self.head.split(b"\r\n")[0]
+        line = self.head.split(b"\r\n")[0]
+        self.keep = b"/containers/create" in line or b"/update " in line
         self.chunk = self.last = False
         return True
 

@@ -29,7 +29,7 @@ static const struct {
 	{ "store", "broker", MSG_INVENTORY, MSG_IMPORT },
 	{ "store", "parent", MSG_OPEN, MSG_DOCTOR },
 	{ "broker", "store", MSG_CONTAINER, MSG_IMPORT_FAILED },
-	{ "runner", "store", MSG_GUEST_HELLO, MSG_LISTENING },
+	{ "runner", "store", MSG_GUEST_HELLO, MSG_BUSY },
 	{ "runner", "frontend", PROTO_STREAM, PROTO_INPUT_ACK },
 	{ "runner", "frontend", MSG_STREAM_END, MSG_STREAM_END },
 };
@@ -252,7 +252,7 @@ play_ends(void)
 
 	sound_order(999999);
 	evil_set_number("kind", 1);
-	for (type = MSG_GUEST_HELLO; type <= MSG_LISTENING; type++)
+	for (type = MSG_GUEST_HELLO; type <= MSG_BUSY; type++)
 		all(store, type, 0);
 	evil_set_number("stream", 1);
 	for (type = PROTO_GAP; type <= PROTO_INPUT_ACK; type++)

@@ -239,6 +239,8 @@ ask(int what, struct engine_call **call)
 		return (engine_pause("box", answered, NULL));
 	case OP_UNPAUSE:
 		return (engine_unpause("box", answered, NULL));
+	case OP_UPDATE:
+		return (engine_update("box", json_object(), answered, NULL));
 	case OP_REMOVE:
 		return (engine_remove("box", answered, NULL));
 	case OP_LIST:

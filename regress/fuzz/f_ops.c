@@ -73,13 +73,15 @@ pipe_send(struct chan *ch, uint32_t type, uint64_t op, uint64_t session,
 {
 	need(ch == &broker_env.store && fd == -1);
 	fuzz_sound(msg_def(type), msg);
-	if (type == MSG_BOX_DIED) {
+	if (type == MSG_BOX_DIED || type == MSG_BOX_LOOK) {
 		need(op == 0);
 		return;
 	}
 	/* An answer, to what has none yet. */
 	need(type == MSG_BOX_STARTED || type == MSG_BOX_DEAD ||
-	    type == MSG_BOX_REMOVED || type == MSG_BOX_FAILED);
+	    type == MSG_BOX_REMOVED || type == MSG_BOX_FAILED ||
+	    type == MSG_BOX_PAUSED || type == MSG_BOX_UNPAUSED ||
+	    type == MSG_BOX_UPDATED);
 	need(op > 0 && op < ORDERS && open_orders[op] == 1);
 	open_orders[op] = 0;
 }
@@ -114,7 +116,7 @@ engine_call_stream(struct engine_call *c, void (*up)(void *),
 void
 engine_call_body(struct engine_call *c, json_t *body)
 {
-	need(c->kind == OP_CREATE);
+	need(c->kind == OP_CREATE || c->kind == OP_UPDATE);
 	need(!json_is_true(json_object_get(json_object_get(body,
 	    "HostConfig"), "Privileged")));
 	json_decref(body);
@@ -147,6 +149,7 @@ engine_call_go(struct engine_call *c, const char *fmt, ...)
 	need(strstr(url, "/../") == NULL && strchr(url, ' ') == NULL);
 	if (c->kind == OP_START || c->kind == OP_KILL ||
 	    c->kind == OP_PAUSE || c->kind == OP_UNPAUSE ||
+	    c->kind == OP_UPDATE ||
 	    c->kind == OP_REMOVE) {
 		need(sscanf(url, "/containers/%64[0-9a-f]", id) == 1);
 		need(engine_id_ok(id));

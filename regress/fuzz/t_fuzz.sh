@@ -62,7 +62,7 @@ sources()
 			    regress/fuzz/fuzz_policy.c \
 			    sandboxd/broker_create.c sandboxd/broker_event.c \
 			    sandboxd/broker_freeze.c sandboxd/broker_remove.c \
-			    sandboxd/broker_store.c \
+			    sandboxd/broker_store.c sandboxd/broker_update.c \
 			    sandboxd/engine_api.c sandboxd/engine_json.c \
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \

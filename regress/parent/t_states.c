@@ -13,7 +13,7 @@
 /* The verbs of a client in the page's columns, and what ends or happens. */
 static const enum sbx_verb	 asked[] = {
 	VERB_EXEC, VERB_STOP, VERB_PAUSE, VERB_UNPAUSE, VERB_RESTART,
-	VERB_RESUME, VERB_DELETE
+	VERB_RESUME, VERB_DELETE, VERB_UPDATE
 };
 static const enum sbx_verb	 happens[] = {
 	VERB_READY, VERB_PAUSED, VERB_UNPAUSED, VERB_DIED, VERB_STOPPED,

@@ -59,6 +59,7 @@ workload()
 	if e=$(ask exec -d second sleep 1000); then
 		ask kill "$e" >/dev/null
 	fi
+	ask update -m 96M -p 90 -l changed=yes second >/dev/null
 	guest_stop
 	ask stop second >/dev/null
 	ask resume second >/dev/null
@@ -142,6 +143,17 @@ at_rest()
 	    ! grep -qE 'pending|pausing|stopping|resuming|deleting' list
 }
 
+# The Engine and the log have the same limits.
+same_limits()
+{
+	c=$(engine_docker ps -aq --no-trunc --filter label=sandboxd.id=second \
+	    --filter "label=sandboxd.instance=$(cat "$STATE/instance")")
+	[ -n "$c" ] || return 0
+	engine_docker inspect -f \
+	    '"memory":{{.HostConfig.Memory}},"mcpus":' "$c" >limits
+	"$CTL" -j list -a | grep '"id":"second"' | grep -qF "$(cat limits)"
+}
+
 check_promises()
 {
 	touch created deleted execs
@@ -216,6 +228,7 @@ $deaf"
 	await daemon_engine_is_up
 	wait $work
 	await at_rest 120
+	await same_limits 60
 	[ -z "$retain" ] || await '! "$CTL" show second >/dev/null 2>&1'
 	await '! "$CTL" list | grep -q brief' 120
 	check_promises "$1"
@@ -257,12 +270,13 @@ for p in $(points); do
 	# As often as the workload is sure to come by.
 	case $p in
 	store.checkpoint.*|store.collect.*|store.due.*|store.extend.*|\
-	store.inventory.*) passes=1 ;;
+	store.greet.*|store.inventory.*|store.update.*|\
+	store.updated.*) passes=1 ;;
 	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
 	store.engine.*|store.outcome.*)
 		passes="$(figure 4 "1 2 3 4 5 6")" ;;
 	store.*) passes="$(figure 2 "1 2")" ;;
-	broker.import.*|broker.inventory.*|broker.remove.*|\
+	broker.import.*|broker.inventory.*|broker.remove.*|broker.update.*|\
 	parent.remove.*|runner.not_started.*|runner.remove.*) passes=1 ;;
 	broker.create.*|broker.freeze.*|broker.image.*|broker.inspect.*|\
 	broker.kill.*|\

@@ -1,0 +1,120 @@
+/*
+ * Other limits for a container that there is: by the same rules as for a new
+ * one, and then compared with what was asked for.  A stopped one has them
+ * from its next start on.
+ *
+ * The Engine takes all of them or none.  After a call of unknown outcome
+ * inspect tells which, as long as that takes.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker_ops.h"
+#include "fault.h"
+#include "log.h"
+
+static void
+update_done(struct bop *op, const json_t *inspected)
+{
+	struct msg_box_started	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = op->n;
+	policy_facts(&broker_env.policy, &op->box, inspected, &m.facts);
+	strlcpy(m.container, op->container, sizeof(m.container));
+	strlcpy(m.image_id, op->box.image, sizeof(m.image_id));
+	fault("broker.report.before");
+	pipe_send(&broker_env.store, MSG_BOX_UPDATED, op->op, 0, 0, -1, &m);
+	fault("broker.report.after");
+	bop_end(op);
+}
+
+static void
+update_answered(struct engine_answer *ans, void *arg)
+{
+	struct bop	*op = arg;
+
+	fault("broker.update.after");
+	strlcpy(op->text, ans->text, sizeof(op->text));
+	op->code = broker_code(ans);
+	if (ans->result == ENGINE_AWAY)
+		broker_engine_lost(ans->text);
+	op->doubt = ans->result != ENGINE_OK && ans->result != ENGINE_REFUSED;
+	op->tries++;
+	bop_update(op);
+}
+
+static void
+update_call(struct bop *op)
+{
+	struct policy_error	 e;
+	json_t			*body;
+
+	op->req.memory = op->limits.memory;
+	op->req.mcpus = op->limits.mcpus;
+	op->req.pids = op->limits.pids;
+	if (bop_given_up(op)) {
+		bop_fail(op, CODE_CONFLICT, "", 0, "given up for its end");
+		return;
+	}
+	if (policy_refuse(&broker_env.policy, &op->req, &e) == -1) {
+		log_warnx("sandbox %" PRIu64 " refused: %s", op->n, e.text);
+		bop_fail(op, e.code, e.field, 0, "%s", e.text);
+		return;
+	}
+	if ((body = policy_build_limits(&broker_env.policy,
+	    &op->req)) == NULL)
+		fatalx("%s", __func__);
+	fault("broker.update.before");
+	engine_update(op->container, body, update_answered, op);
+}
+
+static void
+update_inspected(struct engine_answer *ans, void *arg)
+{
+	struct bop	*op = arg;
+	char		 why[POLICY_WHY_MAX];
+
+	switch (bop_found(op, ans, bop_update)) {
+	case -1:
+		return;
+	case 0:
+		broker_send_state(MSG_BOX_DEAD, op->op, op->n, NULL, 0);
+		bop_end(op);
+		return;
+	}
+	free(op->box.guest);
+	op->box.guest = NULL;
+	if (policy_derive(&broker_env.policy, ans->json, &op->req,
+	    &op->box) == -1) {
+		bop_fail(op, CODE_ENGINE_ERROR, "", 0,
+		    "the container is none that this daemon made");
+		return;
+	}
+	/* Whoever else has changed it is not helped. */
+	if (policy_check(&broker_env.policy, &op->box, NULL, ans->json, why,
+	    sizeof(why)) == -1) {
+		bop_fail(op, CODE_ENGINE_ERROR, "", 0,
+		    "the container is not what was made: %s", why);
+		return;
+	}
+	if (policy_limited(&broker_env.policy, &op->req,
+	    &op->limits)) {
+		update_done(op, ans->json);
+		return;
+	}
+	if (op->tries > 0)
+		bop_fail(op, op->code == CODE_OK ? CODE_ENGINE_ERROR :
+		    op->code, "", 0, "%s%s", op->doubt ?
+		    "the Engine went away: " : "", op->text[0] != '\0' ?
+		    op->text : "the Engine did not do it");
+	else
+		update_call(op);
+}
+
+void
+bop_update(struct bop *op)
+{
+	engine_inspect(bop_what(op), update_inspected, op);
+}

@@ -1,0 +1,66 @@
+/*
+ * What one sandbox may have: by the configuration, by the user's own limits,
+ * and by what the host has.  How much all of a user's have is for quota.
+ */
+#include <sys/types.h>
+
+#include <stdio.h>
+
+#include "store.h"
+
+/* The Engine refuses more processors than it has. */
+uint32_t
+limits_cpus(void)
+{
+	uint32_t	 host = st.engine.ncpu * 1000;
+
+	if (host == 0 || st.engine.unenforced & UNENFORCED_CPUS)
+		return (st.conf.max_mcpus);
+	return (st.conf.max_mcpus == 0 || host < st.conf.max_mcpus ? host :
+	    st.conf.max_mcpus);
+}
+
+/* The least of a limit of all and the user's own. */
+uint64_t
+limits_most(const struct asker *a, enum limit l, uint64_t max)
+{
+	uint64_t	 own = a->bounds[l].most;
+
+	return (own != 0 && (max == 0 || own < max) ? own : max);
+}
+
+/*
+ * -1, the field and why if it is too much.  What it has already (NULL: it is
+ * to be made) is not taken for what is asked.
+ */
+int
+limits_check(const struct asker *a, const struct proto_create *has,
+    const struct limits *l, const char **field, char *text, size_t len)
+{
+	const struct {
+		const char	*name;
+		uint64_t	 v;
+		uint64_t	 has;
+		uint64_t	 max;
+	} t[] = {
+		{ "memory", l->memory, has == NULL ? 0 : has->memory,
+		    limits_most(a, LIMIT_MEMORY_EACH, st.conf.max_memory) },
+		{ "mcpus", l->mcpus, has == NULL ? 0 : has->mcpus,
+		    limits_most(a, LIMIT_CPUS_EACH, limits_cpus()) },
+		{ "pids", l->pids, has == NULL ? 0 : has->pids,
+		    limits_most(a, LIMIT_PIDS_EACH, st.conf.max_pids) },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		if (t[i].max == 0 || t[i].v <= t[i].max ||
+		    (has != NULL && t[i].v == t[i].has))
+			continue;
+		*field = t[i].name;
+		snprintf(text, len, "invalid %s: %llu: the limit is %llu",
+		    t[i].name, (unsigned long long)t[i].v,
+		    (unsigned long long)t[i].max);
+		return (-1);
+	}
+	return (0);
+}
