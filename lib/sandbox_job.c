@@ -165,35 +165,6 @@ output_add(struct sandbox_job *p, uint32_t n, struct sandbox_answer *a)
 
 /* --- input ---------------------------------------------------------- */
 
-/* The write end of the input, from an offset on. */
-static int
-input_begin(struct sandbox_job *p, const struct proto_stream *s, int fd)
-{
-	close_fd(&p->pipe);
-	if (p->io->in == -1) {
-		close(fd);
-		return (0);
-	}
-	if (!p->based) {
-		p->based = 1;
-		p->acked = p->sent = p->have = s->offset;
-	}
-	if (s->offset < p->acked || s->offset > p->have) {
-		close(fd);
-		return (broken(p, CODE_PROTOCOL,
-		    "the daemon wants input from byte %llu: kept are %llu "
-		    "to %llu", (unsigned long long)s->offset,
-		    (unsigned long long)p->acked,
-		    (unsigned long long)p->have));
-	}
-	p->pipe = fd;
-	p->sent = s->offset;
-	p->in_closed = 0;
-	p->in_req = 0;
-	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
-	return (0);
-}
-
 static void
 input_acked(struct sandbox_job *p, uint64_t off)
 {
@@ -281,6 +252,36 @@ input_write(struct sandbox_job *p)
 		return (0);
 	close_fd(&p->pipe);
 	return (input_end(p));
+}
+
+/* The write end of the input, from an offset on. */
+static int
+input_begin(struct sandbox_job *p, const struct proto_stream *s, int fd)
+{
+	close_fd(&p->pipe);
+	if (p->io->in == -1) {
+		close(fd);
+		return (0);
+	}
+	if (!p->based) {
+		p->based = 1;
+		p->acked = p->sent = p->have = s->offset;
+	}
+	if (s->offset < p->acked || s->offset > p->have) {
+		close(fd);
+		return (broken(p, CODE_PROTOCOL,
+		    "the daemon wants input from byte %llu: kept are %llu "
+		    "to %llu", (unsigned long long)s->offset,
+		    (unsigned long long)p->acked,
+		    (unsigned long long)p->have));
+	}
+	p->pipe = fd;
+	p->sent = s->offset;
+	p->in_closed = 0;
+	p->in_req = 0;
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	/* If all has been taken but the word of it, nothing else comes. */
+	return (input_write(p));
 }
 
 ssize_t

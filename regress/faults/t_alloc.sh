@@ -27,7 +27,10 @@ may()
 
 	s=0
 	timeout -k 5 60 "$CTL" "$@" || s=$?
-	[ $s -ne 124 ] && [ $s -ne 137 ] || atf_fail "it hangs: $*"
+	[ $s -ne 124 ] && [ $s -ne 137 ] || {
+		_show_log 2>&9
+		atf_fail "it hangs: $*"
+	}
 	return $s
 }
 
@@ -68,6 +71,8 @@ served()
 
 alloc_world()
 {
+	# Where what is said can be seen, whatever is redirected then.
+	exec 9>&2
 	shim_use
 	world "restart 1000 per 1s
 limits { sandboxes 1000 }

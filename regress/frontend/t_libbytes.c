@@ -273,6 +273,51 @@ LIB_TEST(comes_back)
 	ATF_CHECK_EQ(0, fe_stop(&fe));
 }
 
+/*
+ * The daemon restarts when all of the input had been taken, but not the word
+ * that it was all: that is said again, though there is nothing to be written.
+ */
+LIB_TEST(end_again)
+{
+	struct proto_input_ack	 ack = { 10 };
+	struct frame		 f;
+	uint64_t		 s;
+	uint32_t		 req;
+	int			 in, out;
+
+	scratch_make();
+	fe_start(&fe);
+	child_start(again_body);
+	s = take();
+	fe_expect(&fe.store, PROTO_EXEC, &f, NULL);
+	req = f.req;
+	send_accepted(s, req, "box.1");
+	in = send_stream(s, req, 0, 0);
+	expect_in(in, "0123456789");
+	fe_send(&fe.runner, PROTO_INPUT_ACK, s, req, -1, &ack);
+	fe_expect(&fe.store, PROTO_INPUT_END, &f, NULL);
+	out = send_stream(s, req, 1, 0);
+	send_taken(out, "ab");
+	close(out);
+	close(in);
+	chan_clear(&fe.store);
+	ATF_CHECK_EQ(0, fe_wait(&fe));
+
+	fe_start(&fe);
+	s = take();
+	fe_expect(&fe.store, PROTO_ATTACH, &f, NULL);
+	req = f.req;
+	in = send_stream(s, req, 0, 10);
+	expect_end(s, 10);
+	close(in);
+	out = send_stream(s, req, 1, 2);
+	send_out(out, "cd");
+	close(out);
+	send_exited(s, req);
+	child_wait();
+	ATF_CHECK_EQ(0, fe_stop(&fe));
+}
+
 static void
 import_body(void)
 {
@@ -332,6 +377,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, run);
 	ATF_TP_ADD_TC(tp, end_refused);
 	ATF_TP_ADD_TC(tp, comes_back);
+	ATF_TP_ADD_TC(tp, end_again);
 	ATF_TP_ADD_TC(tp, import);
 	return (atf_no_error());
 }
