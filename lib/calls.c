@@ -11,6 +11,16 @@ static const struct {
 	[CALL_STAT] = { "stat", CALL_OUT | CALL_REC },
 	[CALL_READ] = { "read", CALL_OUT },
 	[CALL_WRITE] = { "write", CALL_IN },
+	[CALL_LIST] = { "list", CALL_OUT | CALL_REC },
+	[CALL_MKDIR] = { "mkdir", 0 },
+	[CALL_REMOVE] = { "remove", 0 },
+	[CALL_MOVE] = { "move", CALL_TWO },
+	[CALL_COPY] = { "copy", CALL_TWO },
+	[CALL_CHMOD] = { "chmod", 0 },
+	[CALL_TRUNCATE] = { "truncate", 0 },
+	[CALL_LINK] = { "link", CALL_TWO },
+	[CALL_SYMLINK] = { "symlink", CALL_TWO },
+	[CALL_USAGE] = { "usage", 0 },
 };
 
 int

@@ -16,6 +16,16 @@ enum call_op {
 	CALL_STAT,		/* one record of path */
 	CALL_READ,		/* bytes of a file, from offset, length of them */
 	CALL_WRITE,		/* the input into a file */
+	CALL_LIST,		/* a record of each entry */
+	CALL_MKDIR,
+	CALL_REMOVE,
+	CALL_MOVE,		/* path to path2 */
+	CALL_COPY,		/* a file, path to path2 */
+	CALL_CHMOD,
+	CALL_TRUNCATE,		/* to length bytes */
+	CALL_LINK,		/* path gets the name path2 */
+	CALL_SYMLINK,		/* path2 leads to path */
+	CALL_USAGE,		/* count bytes on the disk, count2 entries */
 	CALL_MAX
 };
 

@@ -63,6 +63,21 @@ static const struct option_def	 opts_logs[] = {
 static const struct option_def	 opts_ps[] = {
 	{ 'a', NULL }, { 0, NULL }
 };
+static const struct option_def	 opts_get[] = {
+	{ 'm', "bytes" }, { 0, NULL }
+};
+static const struct option_def	 opts_ls[] = {
+	{ 'l', NULL }, { 'R', NULL }, { 0, NULL }
+};
+static const struct option_def	 opts_mkdir[] = {
+	{ 'p', NULL }, { 0, NULL }
+};
+static const struct option_def	 opts_put[] = {
+	{ 'a', NULL }, { 'p', NULL }, { 0, NULL }
+};
+static const struct option_def	 opts_rm[] = {
+	{ 'f', NULL }, { 'r', NULL }, { 0, NULL }
+};
 static const struct option_def	 opts_reconcile[] = {
 	{ 'f', NULL }, { 0, NULL }
 };
@@ -79,14 +94,19 @@ static const struct option_def	 opts_wait[] = {
 };
 
 const struct command commands[] = {
+	{ "cat", opts_none, "id path ...", 2, -1, CMD_FILES, cmd_cat },
+	{ "chmod", opts_none, "id mode path ...", 3, -1, CMD_FILES,
+	    cmd_chmod },
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_delete },
 	{ "doctor", opts_none, "[control ...]", 0, -1, 0, cmd_doctor },
+	{ "du", opts_none, "id [path ...]", 1, -1, CMD_FILES, cmd_du },
 	{ "events", opts_events, "[id]", 0, 1, CMD_KEYS | CMD_TYPE,
 	    cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
 	{ "extend", opts_extend, "id", 1, 1, CMD_SPAN, cmd_extend },
+	{ "get", opts_get, "id path ... local", 3, -1, CMD_FILES, cmd_get },
 	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
 	{ "image import", opts_none, "name file", 2, 2, 0, cmd_image_import },
 	{ "kill", opts_kill, "exec", 1, 1, 0, cmd_kill },
@@ -94,18 +114,24 @@ const struct command commands[] = {
 	{ "log dump", opts_none, "", 0, 0, 0, cmd_log_dump },
 	{ "log verify", opts_none, "[head]", 0, 1, 0, cmd_log_verify },
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
+	{ "ls", opts_ls, "id [path ...]", 1, -1, CMD_FILES, cmd_ls },
+	{ "mkdir", opts_mkdir, "id path ...", 2, -1, CMD_FILES, cmd_mkdir },
+	{ "mv", opts_none, "id path ... to", 3, -1, CMD_FILES, cmd_mv },
 	{ "pause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_pause },
 	{ "ping", opts_none, "", 0, 0, 0, cmd_ping },
 	{ "ps", opts_ps, "[id]", 0, 1, 0, cmd_ps },
+	{ "put", opts_put, "id local ... path", 3, -1, CMD_FILES, cmd_put },
 	{ "reconcile", opts_reconcile, "", 0, 0, 0, cmd_reconcile },
 	{ "reload", opts_reload, "", 0, 0, 0, cmd_reload },
 	{ "restart", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_restart },
 	{ "resume", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_resume },
+	{ "rm", opts_rm, "id path ...", 2, -1, CMD_FILES, cmd_rm },
 	{ "rules", opts_none, "", 0, 0, 0, cmd_rules },
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
 	{ "session", opts_none, "", 0, 0, 0, cmd_session },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
+	{ "stat", opts_none, "id path ...", 2, -1, CMD_FILES, cmd_stat },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
 	{ "unpause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_unpause },
@@ -431,6 +457,8 @@ option_must(const struct ctl *ctl, int ch)
 		return ("name or name=value");
 	if (ch == 'l' && ctl->cmd->flags & CMD_MINUS)
 		return ("name=value or name-");
+	if (ctl->cmd->flags & CMD_FILES)
+		return ("at least 1, in bytes or with K, M, G or T");
 	if (ch == 't' && ctl->cmd->flags & CMD_TYPE)
 		return ("a type of events, or audit");
 	if (ch == 't' && ctl->cmd->flags & CMD_SPAN)
@@ -441,12 +469,42 @@ option_must(const struct ctl *ctl, int ch)
 	return ("something");
 }
 
-/* A letter means the same in every command that has it. */
+/* Of commands about files, which have the letters of their namesakes. */
+static int
+parse_file_option(struct ctl *ctl, int ch, const char *arg)
+{
+	switch (ch) {
+	case 'a':
+		ctl->atomic = 1;
+		return (0);
+	case 'f':
+		ctl->force = 1;
+		return (0);
+	case 'l':
+		ctl->longer = 1;
+		return (0);
+	case 'm':
+		return (parse_size(arg, &ctl->most));
+	case 'p':
+		ctl->parents = 1;
+		return (0);
+	case 'R':
+	case 'r':
+		ctl->recurse = 1;
+		return (0);
+	default:
+		return (-1);
+	}
+}
+
+/* A letter means the same in every other command that has it. */
 static int
 parse_option(struct ctl *ctl, int ch, const char *arg)
 {
 	uint64_t	 n;
 
+	if (ctl->cmd->flags & CMD_FILES)
+		return (parse_file_option(ctl, ch, arg));
 	switch (ch) {
 	case 'a':
 		ctl->all = 1;

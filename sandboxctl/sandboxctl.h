@@ -41,6 +41,7 @@ struct option_def {
 #define CMD_TYPE	0x8	/* -t is a type, not a time */
 #define CMD_SPAN	0x10	/* -t may be none, and long */
 #define CMD_MINUS	0x20	/* -l takes labels away, too */
+#define CMD_FILES	0x100	/* letters have a meaning of their own */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -90,6 +91,14 @@ struct ctl {
 	uint64_t		 lifetime;	/* -T; ms */
 	const char		*user;		/* -u */
 	const char		*dir;		/* -w */
+
+	/* Of commands about files. */
+	int			 atomic;	/* -a */
+	int			 force;		/* -f */
+	int			 longer;	/* -l */
+	uint64_t		 most;		/* -m */
+	int			 parents;	/* -p */
+	int			 recurse;	/* -r, -R */
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
@@ -159,6 +168,30 @@ int		 cmd_wait(struct ctl *);
 
 /* session.c */
 int		 cmd_session(struct ctl *);
+
+/* cmd_file.c */
+int		 cmd_cat(struct ctl *);
+int		 cmd_chmod(struct ctl *);
+int		 cmd_du(struct ctl *);
+int		 cmd_ls(struct ctl *);
+int		 cmd_mkdir(struct ctl *);
+int		 cmd_mv(struct ctl *);
+int		 cmd_rm(struct ctl *);
+int		 cmd_stat(struct ctl *);
+
+/* cmd_copy.c */
+int		 cmd_get(struct ctl *);
+int		 cmd_put(struct ctl *);
+
+/* file.c: calls of all of them */
+void		 file_call(struct ctl *, struct proto_call *, uint32_t,
+		    const char *);
+int		 file_error(struct ctl *, const char *);
+int		 file_errno(struct ctl *, const char *);
+int		 file_local(struct ctl *, enum code, const char *,
+		    const char *);
+int		 file_is_dir(struct ctl *, const char *);
+const char	*file_base(const char *, char *, size_t);
 
 /* cmd_run.c */
 int		 cmd_run(struct ctl *);

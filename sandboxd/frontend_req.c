@@ -232,6 +232,7 @@ request_begin(struct client *c, uint32_t type, uint32_t id,
 	    proto_def(type)->nfields == 0 ? NULL : any);
 	/* These say nothing until they end. */
 	if (type == PROTO_WAIT || type == PROTO_WAIT_STATE ||
+	    type == PROTO_CALL ||
 	    type == PROTO_EVENTS || type == PROTO_LOG_VERIFY ||
 	    type == PROTO_LOG_DUMP || type == PROTO_RECONCILE)
 		request_accepted(c, r);

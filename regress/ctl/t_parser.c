@@ -26,6 +26,8 @@ COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
 COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(version) COMMAND(wait)
+COMMAND(cat) COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir)
+COMMAND(mv) COMMAND(put) COMMAND(rm) COMMAND(stat)
 
 #define WORDS	32
 
@@ -58,7 +60,8 @@ ATF_TC_BODY(commands_found, tc)
 		const char	*err;
 	} t[] = {
 		{ "create", "create", "" },
-		{ "c", "create", "" },
+		{ "cr", "create", "" },
+		{ "c", NULL, "ambiguous command: c" },
 		{ "list", "list", "" },
 		{ "li", "list", "" },
 		{ "logs x", "logs", "" },

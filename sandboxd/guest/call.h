@@ -77,6 +77,29 @@ const char	*path_split(const char *, char *);
 int		 path_follow(char *);
 int		 path_parents(const char *, mode_t);
 
+/* fs_walk.c */
+enum walk_at {
+	WALK_ENTRY,			/* before what is below it */
+	WALK_AFTER,			/* a directory, after that; no st */
+	WALK_ERROR			/* cannot be looked at, or entered */
+};
+#define WALK_SKIP	1		/* nothing below it */
+#define WALK_GONE	2		/* it was removed */
+
+struct level;
+
+/* A walk through a tree.  fn returns 0, one of the two, or -1 to end it. */
+struct walk {
+	int		(*fn)(struct walk *, enum walk_at, int,
+			    const char *, const struct stat *, int);
+	int		 recurse;
+	struct level	*levels;
+	size_t		 depth;
+	size_t		 size;
+	char		 path[CALL_PATH_MAX + 1];	/* below the first */
+};
+int		 walk(struct job *, struct walk *, int);
+
 /* fs_*.c */
 int		 fs_record(struct job *, const char *, const struct stat *,
 		    const char *, enum code);
@@ -84,5 +107,16 @@ int		 fs_open(struct job *, const char *, int, struct stat *);
 void		 fs_stat(struct job *);
 void		 fs_read(struct job *);
 void		 fs_write(struct job *);
+void		 fs_list(struct job *);
+void		 fs_usage(struct job *);
+void		 fs_mkdir(struct job *);
+void		 fs_remove(struct job *);
+void		 fs_move(struct job *);
+void		 fs_move_bytes(struct job *);
+void		 fs_copy(struct job *);
+void		 fs_chmod(struct job *);
+void		 fs_truncate(struct job *);
+void		 fs_link(struct job *);
+void		 fs_symlink(struct job *);
 
 #endif /* CALL_H */

@@ -25,6 +25,8 @@
 
 /* A file that is written. */
 struct target {
+	int		 from;		/* what it is a copy of, or -1 */
+	struct stat	 fromst;
 	char		 path[CALL_PATH_MAX + 1];
 	char		 dir[CALL_PATH_MAX + 1];
 	const char	*name;
@@ -62,6 +64,25 @@ write_input(struct job *j, int fd)
 	}
 	j->end.count = j->end.in;
 	return (n == 0 ? 0 : -1);
+}
+
+/* All of another file; its length is what it was at first. */
+static int
+write_copy(struct job *j, int fd, int from)
+{
+	static uint8_t	 buf[65536];
+	ssize_t		 n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0) {
+		j->end.count += n;
+		if (j->m.limit != 0 && j->end.count > j->m.limit)
+			return (job_fail(j, CODE_TOO_LARGE,
+			    "more than %llu bytes",
+			    (unsigned long long)j->m.limit));
+		if (write_all(j, fd, buf, n) == -1 || !job_wanted(j))
+			return (-1);
+	}
+	return (n == -1 ? job_errno(j, errno, "") : 0);
 }
 
 /* What the path means; and that it is nothing but a file, or not there. */
@@ -149,6 +170,8 @@ target_mode(const struct job *j, const struct target *t)
 
 	if (j->m.mode != 0)
 		return (j->m.mode);
+	if (t->from != -1)
+		return (t->fromst.st_mode & 07777);
 	if (t->there)
 		return (t->st.st_mode & 07777);
 	mask = umask(0);
@@ -164,7 +187,8 @@ write_whole(struct job *j, struct target *t)
 	if ((fd = target_temp(j, t)) == -1)
 		return;
 	/* A full disk may show only when the file is closed. */
-	if (write_input(j, fd) == 0 &&
+	if ((t->from != -1 ? write_copy(j, fd, t->from) :
+	    write_input(j, fd)) == 0 &&
 	    fchmod(fd, target_mode(j, t)) == -1)
 		job_errno(j, errno, "its permissions");
 	if (close(fd) == -1)
@@ -205,7 +229,7 @@ fs_write(struct job *j)
 	static struct target	 t;
 
 	memset(&t, 0, sizeof(t));
-	t.dirfd = -1;
+	t.dirfd = t.from = -1;
 	strcpy(t.path, j->m.path);
 	if (target_look(j, &t) == -1)
 		return;
@@ -216,4 +240,45 @@ fs_write(struct job *j)
 		write_part(j, &t);
 	if (t.dirfd != -1)
 		close(t.dirfd);
+}
+
+/* A regular file, whose copy is there as a whole or not at all. */
+void
+fs_copy(struct job *j)
+{
+	static struct target	 t;
+
+	memset(&t, 0, sizeof(t));
+	t.dirfd = -1;
+	if ((t.from = fs_open(j, j->m.path, O_RDONLY | (j->m.flags &
+	    CALL_F_NOFOLLOW ? O_NOFOLLOW : 0), &t.fromst)) == -1)
+		return;
+	strcpy(t.path, j->m.path2);
+	if (target_look(j, &t) == 0) {
+		j->end.count2 = !t.there;
+		write_whole(j, &t);
+	}
+	close(t.from);
+	if (t.dirfd != -1)
+		close(t.dirfd);
+}
+
+/* To another file system: a file by its bytes, and nothing else. */
+void
+fs_move_bytes(struct job *j)
+{
+	struct stat	 st;
+
+	if (lstat(j->m.path, &st) == -1) {
+		job_errno(j, errno, "");
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		job_fail(j, CODE_UNSUPPORTED, "only a regular file can be "
+		    "moved to another file system");
+		return;
+	}
+	fs_copy(j);
+	if (j->end.code == CODE_OK && !j->lost && unlink(j->m.path) == -1)
+		job_errno(j, errno, "");
 }

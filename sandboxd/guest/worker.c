@@ -26,6 +26,16 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_STAT] = fs_stat,
 	[CALL_READ] = fs_read,
 	[CALL_WRITE] = fs_write,
+	[CALL_LIST] = fs_list,
+	[CALL_MKDIR] = fs_mkdir,
+	[CALL_REMOVE] = fs_remove,
+	[CALL_MOVE] = fs_move,
+	[CALL_COPY] = fs_copy,
+	[CALL_CHMOD] = fs_chmod,
+	[CALL_TRUNCATE] = fs_truncate,
+	[CALL_LINK] = fs_link,
+	[CALL_SYMLINK] = fs_symlink,
+	[CALL_USAGE] = fs_usage,
 };
 
 static int

@@ -1,0 +1,277 @@
+/*
+ * cmd_copy.c: files into a sandbox and out of it: get, put.
+ *
+ * What arrives here is written beside its place and takes its name when all of
+ * it is there, with the rights of who called us and no other permission bits
+ * than those of its user, group and others.
+ */
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sandboxctl.h"
+
+/* A local file that is being written. */
+struct local {
+	char	 path[PATH_MAX];
+	char	 tmp[PATH_MAX];	/* beside it; "": it is written in place */
+	int	 fd;
+};
+
+static int
+local_open(struct ctl *ctl, struct local *l, const char *to)
+{
+	struct stat	 st;
+
+	l->tmp[0] = '\0';
+	if (strcmp(to, "-") == 0) {
+		l->fd = STDOUT_FILENO;
+		return (0);
+	}
+	/* Into a FIFO or a device goes what comes. */
+	if (stat(to, &st) == 0 && !S_ISREG(st.st_mode)) {
+		if ((l->fd = open(to, O_WRONLY | O_CLOEXEC)) == -1)
+			return (file_errno(ctl, to));
+		return (0);
+	}
+	if (snprintf(l->tmp, sizeof(l->tmp), "%s.XXXXXXXXXX", to) >=
+	    (int)sizeof(l->tmp)) {
+		errno = ENAMETOOLONG;
+		return (file_errno(ctl, to));
+	}
+	if ((l->fd = mkostemp(l->tmp, O_CLOEXEC)) == -1) {
+		l->tmp[0] = '\0';
+		return (file_errno(ctl, to));
+	}
+	return (0);
+}
+
+/* All of it is there, or ok is 0. */
+static int
+local_close(struct ctl *ctl, struct local *l, const char *to, uint32_t mode,
+    int ok)
+{
+	mode_t	 mask = umask(0);
+
+	umask(mask);
+	if (l->tmp[0] != '\0' && ok &&
+	    fchmod(l->fd, mode & 0777 & ~mask) == -1) {
+		file_errno(ctl, to);
+		ok = 0;
+	}
+	if (l->fd != STDOUT_FILENO && close(l->fd) == -1 && ok) {
+		file_errno(ctl, to);
+		ok = 0;
+	}
+	if (l->tmp[0] == '\0')
+		return (ok ? 0 : -1);
+	if (ok && rename(l->tmp, to) == -1) {
+		file_errno(ctl, to);
+		ok = 0;
+	}
+	if (!ok)
+		(void)unlink(l->tmp);
+	return (ok ? 0 : -1);
+}
+
+struct get {
+	struct local	*l;
+	int		 error;		/* of writing it */
+};
+
+static int
+get_out(void *arg, const void *data, size_t len)
+{
+	struct get	*g = arg;
+	const char	*p = data;
+	ssize_t		 n;
+
+	for (; len > 0; p += n, len -= n) {
+		if ((n = write(g->l->fd, p, len)) == -1) {
+			if (errno == EINTR) {
+				n = 0;
+				continue;
+			}
+			g->error = errno;
+			return (-1);
+		}
+	}
+	return (0);
+}
+
+/* One file; -1 if there is no sense in going on. */
+static int
+get_one(struct ctl *ctl, const char *path, const char *to)
+{
+	struct sandbox_file_io	 io = { NULL, get_out, NULL };
+	static struct local	 l;
+	struct proto_call	 c;
+	struct file_rec		 rec;
+	struct get		 g = { &l, 0 };
+	uint32_t		 mode;
+	int			 ret;
+
+	if (sandbox_file_stat(ctl->conn, ctl->argv[0], path, 0, &rec) == -1)
+		return (file_error(ctl, path));
+	mode = rec.mode;
+	msg_clear(&rec, &file_rec_def);
+	if (!S_ISREG(mode)) {
+		file_local(ctl, S_ISDIR(mode) ? CODE_IS_DIRECTORY :
+		    CODE_NOT_FILE, path, S_ISDIR(mode) ?
+		    "it is a directory" : "not a regular file");
+		return (0);
+	}
+	if (local_open(ctl, &l, to) != 0)
+		return (0);
+	file_call(ctl, &c, CALL_READ, path);
+	c.limit = ctl->most;
+	io.arg = &g;
+	ret = sandbox_file_call(ctl->conn, &c, &io, NULL);
+	if (g.error != 0) {
+		errno = g.error;
+		file_errno(ctl, to);
+		(void)local_close(ctl, &l, to, mode, 0);
+		return (0);
+	}
+	(void)local_close(ctl, &l, to, mode, ret == 0);
+	return (ret == 0 ? 0 : file_error(ctl, path));
+}
+
+static int
+in_dir(struct ctl *ctl, char *path, size_t size, const char *dir,
+    const char *from)
+{
+	char	 name[NAME_MAX + 1];
+
+	if (file_base(from, name, sizeof(name)) == NULL ||
+	    (size_t)snprintf(path, size, "%s/%s", dir, name) >= size) {
+		file_local(ctl, CODE_INVALID_PATH, from, "it has no name");
+		return (-1);
+	}
+	return (0);
+}
+
+int
+cmd_get(struct ctl *ctl)
+{
+	const char	*to = ctl->argv[ctl->argc - 1];
+	char		 path[PATH_MAX];
+	struct stat	 st;
+	int		 i, dir;
+
+	dir = strcmp(to, "-") != 0 && stat(to, &st) == 0 &&
+	    S_ISDIR(st.st_mode);
+	if (!dir && ctl->argc > 3 && strcmp(to, "-") != 0)
+		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
+		    "several cannot be written to what is no directory"));
+	for (i = 1; i < ctl->argc - 1; i++) {
+		if (dir && in_dir(ctl, path, sizeof(path), to,
+		    ctl->argv[i]) == -1)
+			continue;
+		if (get_one(ctl, ctl->argv[i], dir ? path : to) == -1)
+			break;
+	}
+	return (ctl->failed);
+}
+
+struct put {
+	int	 fd;
+	int	 error;		/* of reading it */
+};
+
+static ssize_t
+put_in(void *arg, void *buf, size_t size)
+{
+	struct put	*p = arg;
+	ssize_t		 n;
+
+	do {
+		n = read(p->fd, buf, size);
+	} while (n == -1 && errno == EINTR);
+	if (n == -1)
+		p->error = errno;
+	return (n);
+}
+
+static int
+put_open(struct ctl *ctl, const char *from, struct stat *st)
+{
+	int	 fd;
+
+	memset(st, 0, sizeof(*st));
+	if (strcmp(from, "-") == 0)
+		return (STDIN_FILENO);
+	if ((fd = open(from, O_RDONLY | O_CLOEXEC)) == -1 ||
+	    fstat(fd, st) == -1) {
+		file_errno(ctl, from);
+		if (fd != -1)
+			close(fd);
+		return (-1);
+	}
+	if (S_ISDIR(st->st_mode)) {
+		file_local(ctl, CODE_IS_DIRECTORY, from,
+		    "it is a directory");
+		close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+/* One file; -1 if there is no sense in going on. */
+static int
+put_one(struct ctl *ctl, const char *from, const char *to)
+{
+	struct sandbox_file_io	 io = { put_in, NULL, NULL };
+	struct proto_call	 c;
+	struct stat		 st;
+	struct put		 p = { -1, 0 };
+	int			 ret;
+
+	if ((p.fd = put_open(ctl, from, &st)) == -1)
+		return (0);
+	file_call(ctl, &c, CALL_WRITE, to);
+	c.flags = (ctl->atomic ? CALL_F_ATOMIC : CALL_F_TRUNC) |
+	    (ctl->parents ? CALL_F_PARENTS : 0);
+	if (S_ISREG(st.st_mode))
+		c.mode = st.st_mode & 0777;
+	io.arg = &p;
+	ret = sandbox_file_call(ctl->conn, &c, &io, NULL);
+	if (p.fd != STDIN_FILENO)
+		close(p.fd);
+	if (p.error != 0) {
+		errno = p.error;
+		file_errno(ctl, from);
+		return (0);
+	}
+	return (ret == 0 ? 0 : file_error(ctl, to));
+}
+
+int
+cmd_put(struct ctl *ctl)
+{
+	const char	*to = ctl->argv[ctl->argc - 1];
+	char		 path[CALL_PATH_MAX + 1];
+	int		 i, dir;
+
+	if ((dir = file_is_dir(ctl, to)) == -1) {
+		(void)file_error(ctl, to);
+		return (ctl->failed);
+	}
+	if (!dir && ctl->argc > 3)
+		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
+		    "several cannot be written to what is no directory"));
+	for (i = 1; i < ctl->argc - 1; i++) {
+		if (dir && in_dir(ctl, path, sizeof(path), to,
+		    ctl->argv[i]) == -1)
+			continue;
+		if (put_one(ctl, ctl->argv[i], dir ? path : to) == -1)
+			break;
+	}
+	return (ctl->failed);
+}
