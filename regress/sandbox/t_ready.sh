@@ -173,6 +173,8 @@ inherited_body()
 		atf_check_equal 2 \
 		    "$(sed -n 's/^Seccomp:[	 ]*//p' "/proc/$p/status")"
 	done
+	ls -l "/proc/$(daemon_pid)/fd" >fds
+	! grep -q '/etc/passwd$\|/fill$\|-> /$' fds || atf_fail "$(cat fds)"
 	atf_check_equal 2 "$(sed -n 's/^Seccomp:[	 ]*//p' \
 	    "/proc/$(daemon_pid)/status")"
 	atf_check -o match:"^store .* seccomp landlock" "$CTL" status
