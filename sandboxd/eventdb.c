@@ -90,6 +90,8 @@ eventdb_said(const DB_ENV *env, const char *prefix, const char *msg)
 	struct eventdb	*e = env->app_private;
 
 	(void)prefix;
+	if (e != NULL && eventdb_says_damage(msg))
+		e->spoiled = 1;
 	/* The first line names the cause, the following its consequences. */
 	if (e != NULL && e->why[0] == '\0')
 		strlcpy(e->why, msg, sizeof(e->why));

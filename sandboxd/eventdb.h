@@ -47,6 +47,7 @@ struct eventdb {
 	uint64_t	 checkpoint_end;
 	char		 why[512];	/* text of the last failure */
 	int		 refused;	/* it is not for us, and not damaged */
+	int		 spoiled;	/* Berkeley DB has met other bytes */
 	int		 readonly;	/* it is damaged, and looked at */
 	u_int		 bad;		/* tables, by bit, that are not to be */
 	int		 depth;		/* of walks under way */
@@ -95,5 +96,6 @@ int	eventdb_fail(struct eventdb *, int, const char *, ...)
 DB_ENV	*eventdb_env(struct eventdb *);
 void	eventdb_shut(struct eventdb *);
 int	eventdb_look(struct eventdb *, enum eventdb_table);
+int	eventdb_says_damage(const char *);
 
 #endif

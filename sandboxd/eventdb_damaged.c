@@ -9,7 +9,6 @@
  */
 #include <sys/types.h>
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +16,33 @@
 #include "eventdb.h"
 
 /*
+ * Its numbers do not tell: a lack of memory or of space ends an environment as
+ * well as a page that is not what was written.  Its words do.
+ */
+int
+eventdb_says_damage(const char *msg)
+{
+	static const char *const	 words[] = {
+		"checksum", "Checksum", "unexpected file type",
+		"illegal page", "Log file corrupt", "Invalid log file",
+		"Log sequence error", "past end of log"
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(msg, words[i]) != NULL)
+			return (1);
+	return (0);
+}
+
+/*
  * Is it damage, and not a lack of something, that an opening has failed of?
- * The system's errors are above 0, Berkeley DB's own below.
+ * What we have found ourselves is no error of a call.
  */
 int
 eventdb_is_damaged(const struct eventdb *e)
 {
-	return (!e->refused && (e->err <= 0 || e->err == EINVAL));
+	return (!e->refused && (e->err == 0 || e->spoiled));
 }
 
 /* One that cannot be opened stays away, and with it what it has. */
