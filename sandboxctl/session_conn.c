@@ -70,6 +70,8 @@ conn_turn(void)
 			conn_later();
 		else if (n == 1)
 			ss.conn = CONN_UP;
+		else if (ss.until <= session_now())
+			conn_give_up();
 	}
 }
 
@@ -79,8 +81,8 @@ conn_wait(void)
 {
 	int64_t	 left;
 
-	if (ss.conn != CONN_DOWN)
+	if (ss.conn != CONN_DOWN && ss.conn != CONN_GREETING)
 		return (-1);
-	left = ss.retry - session_now();
+	left = (ss.conn == CONN_DOWN ? ss.retry : ss.until) - session_now();
 	return (left < 0 ? 0 : (int)left);
 }

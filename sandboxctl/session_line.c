@@ -65,10 +65,12 @@ scan(const char *p, size_t len, struct spec_error *e)
 static char *
 id_text(const json_t *v)
 {
+	const char	*s = json_string_value(v);
+
 	if (json_is_integer(v) && json_integer_value(v) >= 0)
 		return (json_dumps(v, JSON_ENCODE_ANY));
-	if (json_is_string(v) && json_string_length(v) > 0 &&
-	    json_string_length(v) <= SESSION_ID_MAX)
+	if (s != NULL && *s != '\0' && strlen(s) == json_string_length(v) &&
+	    strlen(s) <= SESSION_ID_MAX)
 		return (json_dumps(v, JSON_ENCODE_ANY));
 	return (NULL);
 }

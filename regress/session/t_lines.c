@@ -60,6 +60,10 @@ static const struct bad	 bads[] = {
 	    "must be" },
 	{ "{\"id\":\"\",\"ping\":{}}", NULL, "invalid_argument", "id",
 	    "must be" },
+	{ "{\"id\":\"a\\u0000b\",\"ping\":{}}", NULL, "invalid_argument",
+	    "id", "must be" },
+	{ "{\"id\":1,\"cancel\":{\"request\":\"a\\u0000b\"}}", "1",
+	    "invalid_argument", "request", "not an id" },
 	{ "{\"id\":[1],\"ping\":{}}", NULL, "invalid_argument", "id",
 	    "must be" },
 	{ "{\"id\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
