@@ -80,7 +80,7 @@ pack(msgpack_packer *pk, const json_t *v, int names)
 {
 	size_t	 i;
 
-	switch (json_typeof(v)) {
+	switch (v == NULL ? JSON_NULL : json_typeof(v)) {
 	case JSON_STRING:
 		msgpack_pack_str_with_body(pk, json_string_value(v),
 		    json_string_length(v));
