@@ -336,6 +336,7 @@ static const struct msg_field f_status_info[] = {
 	MSG_F(proto_status_info, guest_oldest, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, guest_newest, M_UINT, 0, M_OPT),
 	MSG_F(proto_status_info, damage, M_STR, 0, M_OPT),
+	MSG_F(proto_status_info, commits, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_image[] = {

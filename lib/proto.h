@@ -454,6 +454,7 @@ struct proto_status_info {
 	uint32_t	 guest_oldest;
 	uint32_t	 guest_newest;
 	char		 damage[TEXT_MAX + 1]; /* of the log: it is only read */
+	uint64_t	 commits;	/* of the log, since the store began */
 };
 
 struct proto_image {

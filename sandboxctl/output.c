@@ -615,6 +615,8 @@ out_status(FILE *f, const struct proto_status_info *s,
 	out_number(f, "events", s->events);
 	if (s->damage[0] != '\0')
 		out_line(f, "damaged", s->damage);
+	if (s->commits != 0)
+		out_number(f, "commits", s->commits);
 	fputc('\n', f);
 	t = table_new(heads, sizeof(heads) / sizeof(heads[0]));
 	for (i = 0; i < n; i++) {

@@ -151,6 +151,7 @@ batch_commit(struct batch *b, struct batch_items *items)
 	}
 	if (eventdb_commit(b->db) == -1)
 		goto fail;
+	b->commits++;
 	eventlog_committed(b->log);
 	batch_settle(b, 0);
 	/* Behind the log it does no harm, so its failure is no refusal. */

@@ -62,6 +62,7 @@ struct batch {
 	u_int			 ngating;
 	int			 running;
 	int			 wrote;		/* the transaction has writes */
+	uint64_t		 commits;	/* of those that had */
 	/* Asks that batch_run() be called soon, or before long. */
 	void			(*wake)(struct batch *, int);
 	/* After each commit: new events can be seen. */

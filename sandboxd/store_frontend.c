@@ -110,6 +110,7 @@ frontend_recv_status(struct chan *ch, struct frame *f, void *msg)
 	m.subscriptions = events_subs();
 	m.events = st.log.done_seq;
 	strlcpy(m.damage, st.damage, sizeof(m.damage));
+	m.commits = st.batch.commits;
 	m.strays = a.others != 0 ? recover_strays() : 0;
 	answer(&a, PROTO_STATUS_INFO, &m);
 	answer_end(&a);

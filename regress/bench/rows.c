@@ -75,7 +75,10 @@ static const struct {
 
 	[ROW_EVENTS] = { "of commands that cannot start", "/s", 0, ON_VALUE,
 	    LEAST, 5000 },
+	[ROW_EVENTS_BATCH] = { "of them in a commit", "", 1, ON_VALUE, LEAST,
+	    8 },
 	[ROW_EVENTS_RUN] = { "of commands that run", "/s", 0, 0, 0, 0 },
+	[ROW_EVENTS_RUN_BATCH] = { "of these in a commit", "", 1, 0, 0, 0 },
 
 	[ROW_PSS_NONE] = { "all processes, one sandbox", "MB", 1, 0, 0, 0 },
 	[ROW_PSS] = { "all processes, idle sandboxes", "MB", 1, 0, 0, 0 },

@@ -25,6 +25,7 @@ bench_body()
 		of commands that cannot start
 		files of 4 KiB written
 		one after the other, each
+		of them in a commit
 		delivery beside them, its sync too
 		a guest's way back
 		the same, by their slope at 200
