@@ -4,7 +4,9 @@
  * its execs go, and its name and its key can be used again.
  *
  * It works in slices, each a transaction of its own among the requests; what
- * a kill cuts off goes on after the next start.
+ * a kill cuts off goes on after the next start.  A slice has several histories
+ * if they are short, and the beginning of the log goes while more are due: who
+ * makes sandboxes without an end must not be faster than what collects them.
  */
 #include <sys/types.h>
 
@@ -19,9 +21,12 @@
 
 #define RETAIN_WAIT_MAX	3600000	/* ms between two looks, at most */
 #define RETAIN_GRACE	3600000000000ULL /* ns after a start without an end */
+#define RETAIN_MANY	32		/* histories in a slice */
+#define RETAIN_SLICES	8		/* and then the beginning of the log */
 
 struct retain {
-	struct sandbox	*sb;
+	struct sandbox	*sb[RETAIN_MANY];
+	int		 n;
 	int		 left;		/* there was more than one slice */
 };
 
@@ -100,30 +105,24 @@ retain_over(void *arg)
 	TAILQ_INSERT_TAIL(&retain_gone, sb, gone);
 }
 
-/* The events first, then the execs, then the sandbox itself. */
+/*
+ * The events first, then the execs, then the sandbox itself; of all that at
+ * most *room, and what is left of it when the whole of it has gone.
+ */
 static int
-body_retain(struct batch *b, void *arg)
+retain_one(struct batch *b, struct sandbox *sb, int *room)
 {
-	struct retain	*q = arg;
-	struct sandbox	*sb = q->sb;
 	struct kvv	 d = { 0 };
 	int		 n;
 
-	q->left = 0;
-	if (sb->r.state != SBX_DELETED)
-		return (BATCH_REFUSED);
-	if ((n = eventlog_collect(b->log, sb->r.n, STORE_SLICE)) == -1)
+	if ((n = eventlog_collect(b->log, sb->r.n, *room)) == -1)
 		return (BATCH_FAIL);
-	if (n == STORE_SLICE) {
-		q->left = 1;
+	if ((*room -= n) == 0)
 		return (BATCH_OK);
-	}
-	if ((n = model_del_execs(b, &st.model, sb, STORE_SLICE)) == -1)
+	if ((n = model_del_execs(b, &st.model, sb, *room)) == -1)
 		return (BATCH_FAIL);
-	if (n == STORE_SLICE) {
-		q->left = 1;
+	if ((*room -= n) == 0)
 		return (BATCH_OK);
-	}
 	detail_str(&d, "sandbox", sb->r.id);
 	detail_num(&d, "owner", sb->r.owner);
 	detail_num(&d, "events", sb->sseq);
@@ -131,6 +130,18 @@ body_retain(struct batch *b, void *arg)
 	    &d) != BATCH_OK || model_del(b, sb) != BATCH_OK)
 		return (BATCH_FAIL);
 	batch_after(b, retain_over, sb);
+	return (BATCH_OK);
+}
+
+static int
+body_retain(struct batch *b, void *arg)
+{
+	struct retain	*q = arg;
+	int		 i, room = STORE_SLICE;
+
+	for (i = 0; i < q->n && room > 0; i++)
+		if (retain_one(b, q->sb[i], &room) != BATCH_OK)
+			return (BATCH_FAIL);
 	return (BATCH_OK);
 }
 
@@ -238,6 +249,7 @@ retain_logs(struct sandbox *sb)
 static void
 retain_look(int fd, short event, void *arg)
 {
+	static u_int	 slices;
 	struct sandbox	*sb;
 	struct retain	*q;
 	uint64_t	 now = times_now();
@@ -251,14 +263,18 @@ retain_look(int fd, short event, void *arg)
 	retain_busy = 1;
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
-	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
-		if (sb->r.state == SBX_DELETED && retain_due(sb) <= now)
-			break;
-	q->sb = sb;
+	if (++slices % RETAIN_SLICES != 0)
+		RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
+			if (sb->r.state != SBX_DELETED || retain_due(sb) > now)
+				continue;
+			retain_logs(sb);
+			q->sb[q->n++] = sb;
+			if (q->n == RETAIN_MANY)
+				break;
+		}
 	fault("store.collect.before");
-	if (sb != NULL) {
-		retain_logs(sb);
+	if (q->n > 0)
 		batch_following(&st.batch, body_retain, retain_done, q);
-	} else
+	else
 		batch_following(&st.batch, body_anchor, anchor_done, q);
 }

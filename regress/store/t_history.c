@@ -623,15 +623,16 @@ static void
 history_of(int boxes, int live, int execs)
 {
 	pid_t	 pid;
-	int	 i, status;
+	int	 i, lives, status;
 
 	fflush(stdout);
 	ATF_REQUIRE((pid = fork()) != -1);
 	if (pid == 0) {
 		history_open(ring.home);
-		for (i = 0; i < boxes; i++)
-			history_box(i % (boxes / live) == 0 ? 0 : execs,
-			    i % (boxes / live) == 0);
+		for (i = 0; i < boxes; i++) {
+			lives = live > 0 && i % (boxes / live) == 0;
+			history_box(lives ? 0 : execs, lives);
+		}
 		history_write();
 		history_close();
 		_exit(0);
@@ -719,6 +720,35 @@ ATF_TC_BODY(start, tc)
 	ring_stop();
 }
 
+ATF_TC(collected);
+ATF_TC_HEAD(collected, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "many histories that are due go "
+	    "together, and the beginning of the log with them");
+}
+ATF_TC_BODY(collected, tc)
+{
+	struct got	 g;
+	int		 i, boxes = 400;
+
+	ring_make();
+	ring.conf.max_sandboxes = boxes;
+	ring.conf.retain_history = 1;
+	history_of(boxes, 0, 1);
+	ring_start();
+	for (i = 0; i < boxes; i++)
+		ring_skip(&ring.runner, MSG_LOG_REMOVE);
+	ring_answer(ring_ask(ROOT_SESSION, PROTO_STATUS, NULL),
+	    PROTO_STATUS_INFO, &g);
+	/* One at a time, who makes faster than that fills the disk. */
+	ATF_CHECK_MSG(g.m.status.commits > 0 &&
+	    g.m.status.commits < (uint64_t)boxes / 4, "%llu commits",
+	    (unsigned long long)g.m.status.commits);
+	ring_done(&g);
+	ring_answered(ring.req, PROTO_END);
+	ring_stop();
+}
+
 static off_t
 total(void)
 {
@@ -784,6 +814,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, altered);
 	ATF_TP_ADD_TC(tp, changes);
 	ATF_TP_ADD_TC(tp, churn);
+	ATF_TP_ADD_TC(tp, collected);
 	ATF_TP_ADD_TC(tp, large);
 	ATF_TP_ADD_TC(tp, proof);
 	ATF_TP_ADD_TC(tp, start);
