@@ -31,6 +31,7 @@ struct retain {
 };
 
 static struct event	 retain_timer;
+static uint64_t		 retain_at;	/* when it is to come */
 static int		 retain_busy;	/* a slice is in the batch */
 static TAILQ_HEAD(, sandbox)	 retain_gone =
     TAILQ_HEAD_INITIALIZER(retain_gone);
@@ -44,6 +45,13 @@ retain_due(const struct sandbox *sb)
 	uint64_t	 keep = st.conf.retain_history * 1000000;
 
 	return (times_since(sb, keep) + keep);
+}
+
+static void
+retain_set(uint64_t ms)
+{
+	retain_at = times_now() + ms * 1000000;
+	timer_set(&retain_timer, retain_look, NULL, ms);
 }
 
 /* Looks again when the next history has been kept long enough. */
@@ -64,20 +72,21 @@ retain_schedule(void)
 		else if ((due - now) / 1000000 + 1 < ms)
 			ms = (due - now) / 1000000 + 1;
 	}
-	timer_set(&retain_timer, retain_look, NULL, ms);
+	retain_set(ms);
 }
 
-/* One more was deleted: not before what the timer is set to already. */
+/* One more was deleted: those before it are not to wait for it. */
 void
 retain_deleted(void)
 {
-	uint64_t	 ms = st.conf.retain_history;
+	uint64_t	 ms = st.conf.retain_history + 1;
 
-	if (retain_busy || ms >= RETAIN_WAIT_MAX ||
+	if (retain_busy || ms > RETAIN_WAIT_MAX ||
 	    (event_initialized(&retain_timer) &&
-	    evtimer_pending(&retain_timer, NULL) && ms > 1000))
+	    evtimer_pending(&retain_timer, NULL) &&
+	    retain_at <= times_now() + ms * 1000000))
 		return;
-	timer_set(&retain_timer, retain_look, NULL, ms + 1);
+	retain_set(ms);
 }
 
 /* What was collected is nobody's any more, once no request has it. */
@@ -212,9 +221,9 @@ retain_done(void *arg, int result)
 
 	retain_busy = 0;
 	if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL)
-		timer_set(&retain_timer, retain_look, NULL, STORE_RETRY_MS);
+		retain_set(STORE_RETRY_MS);
 	else
-		timer_set(&retain_timer, retain_look, NULL, 0);
+		retain_set(0);
 	free(q);
 }
 
@@ -225,7 +234,7 @@ anchor_done(void *arg, int result)
 
 	retain_busy = 0;
 	if (result == BATCH_OK && q->left)
-		timer_set(&retain_timer, retain_look, NULL, 0);
+		retain_set(0);
 	else
 		retain_schedule();
 	free(q);

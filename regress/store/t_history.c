@@ -749,6 +749,39 @@ ATF_TC_BODY(collected, tc)
 	ring_stop();
 }
 
+ATF_TC(steady);
+ATF_TC_HEAD(steady, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "histories go while others come, however "
+	    "fast that is");
+}
+ATF_TC_BODY(steady, tc)
+{
+	struct got	 g;
+	double		 begun;
+	uint64_t	 n;
+	char		 id[32];
+	int		 i, collected = 0;
+
+	ring_make();
+	ring.conf.retain_history = 500;
+	ring_start();
+	ring_engine(1);
+	begun = seconds();
+	for (i = 0; collected == 0 && seconds() - begun < 20; i++) {
+		snprintf(id, sizeof(id), "web-%d", i);
+		n = ring_ready(USER_SESSION, id);
+		ring_ref(USER_SESSION, PROTO_DELETE, id, 0);
+		ring_answered(ring.req, PROTO_ACCEPTED);
+		ring_answered(ring.req, PROTO_END);
+		ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+		collected = removed(n, g.f.op);
+		ring_done(&g);
+	}
+	ATF_REQUIRE_MSG(collected > 0, "none of %d", i);
+	ring_kill();
+}
+
 static off_t
 total(void)
 {
@@ -818,5 +851,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, large);
 	ATF_TP_ADD_TC(tp, proof);
 	ATF_TP_ADD_TC(tp, start);
+	ATF_TP_ADD_TC(tp, steady);
 	return (atf_no_error());
 }
