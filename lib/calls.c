@@ -21,6 +21,10 @@ static const struct {
 	[CALL_LINK] = { "link", CALL_TWO },
 	[CALL_SYMLINK] = { "symlink", CALL_TWO },
 	[CALL_USAGE] = { "usage", 0 },
+	[CALL_GLOB] = { "glob", CALL_OUT | CALL_REC },
+	[CALL_GREP] = { "grep", CALL_OUT | CALL_REC },
+	[CALL_LINES] = { "lines", CALL_OUT },
+	[CALL_EDIT] = { "edit", CALL_IN },
 };
 
 int

@@ -26,6 +26,10 @@ enum call_op {
 	CALL_LINK,		/* path gets the name path2 */
 	CALL_SYMLINK,		/* path2 leads to path */
 	CALL_USAGE,		/* count bytes on the disk, count2 entries */
+	CALL_GLOB,		/* names below path that a pattern matches */
+	CALL_GREP,		/* lines below path that have a string */
+	CALL_LINES,		/* a page of a file */
+	CALL_EDIT,		/* a string of a file becomes another */
 	CALL_MAX
 };
 
@@ -47,7 +51,16 @@ enum call_op {
 #define CALL_F_FORCE	0x40	/* what is not there is no error */
 #define CALL_F_TRUNC	0x80	/* a file that is there is emptied first */
 #define CALL_F_APPEND	0x100
-#define CALL_F_ALL	0x1ff
+#define CALL_F_FILES	0x200	/* regular files; of a search: their names */
+#define CALL_F_NODOT	0x400	/* a dot in front must be in the pattern */
+#define CALL_F_ANYDEPTH	0x800	/* a pattern of one name: in any directory */
+#define CALL_F_REGEX	0x1000	/* an extended regular expression */
+#define CALL_F_ICASE	0x2000	/* letters of either case */
+#define CALL_F_COUNTS	0x4000	/* of a search: lines by file */
+#define CALL_F_NUMBER	0x8000	/* each line with its number */
+#define CALL_F_EVERY	0x10000	/* every occurrence */
+#define CALL_F_CRLF	0x20000	/* as well with the file's line ends */
+#define CALL_F_ALL	0x3ffff
 
 #define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
 #define CALL_DATA_MAX	65536	/* of input in the request itself */
@@ -57,6 +70,15 @@ enum call_op {
 
 /* Flags of a result. */
 #define CALL_R_MORE	0x1	/* a bound was met: there is more */
+#define CALL_R_DENIED	0x2	/* something could not be read */
+#define CALL_R_BINARY	0x4	/* the file is no text */
+#define CALL_R_CUT	0x8	/* the last line is not whole */
+#define CALL_R_TOTAL	0x10	/* the lines were all counted */
+
+/* Flags of a line that a search has found. */
+#define GREP_R_CONTEXT	0x1	/* beside one, none itself */
+#define GREP_R_CUT	0x2	/* a part of it */
+#define GREP_TEXT_MAX	16384	/* bytes of a line */
 
 int		 call_known(uint32_t);
 const char	*call_name(uint32_t);		/* "unknown" for no call */

@@ -28,10 +28,22 @@ static const struct msg_field f_file_rec[] = {
 const struct msg_def	 file_rec_def = MSG_DEF(0, "file_rec", file_rec,
 			    f_file_rec);
 
+static const struct msg_field f_grep_rec[] = {
+	MSG_F(grep_rec, name, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(grep_rec, line, M_UINT, 0, 0),
+	MSG_F(grep_rec, flags, M_UINT, GREP_R_CONTEXT | GREP_R_CUT, 0),
+	MSG_F(grep_rec, count, M_UINT, 0, 0),
+	MSG_F(grep_rec, text, M_BLOB, GREP_TEXT_MAX, 0),
+};
+
+const struct msg_def	 grep_rec_def = MSG_DEF(0, "grep_rec", grep_rec,
+			    f_grep_rec);
+
 /* Room for any record, aligned for each of its members. */
 union rec_any {
 	uint64_t	 align;
 	struct file_rec	 file;
+	struct grep_rec	 grep;
 };
 
 static int

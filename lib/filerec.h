@@ -29,7 +29,17 @@ struct file_rec {
 	uint32_t	 code;	/* enum code: why it could not be looked at */
 };
 
+/* Each line of GREP. */
+struct grep_rec {
+	char		*name;	/* below what was searched; "" if that is it */
+	uint64_t	 line;	/* from 1; 0 where files are told */
+	uint32_t	 flags;	/* GREP_R_* */
+	uint64_t	 count;	/* of lines, where files are told */
+	struct blob	 text;
+};
+
 extern const struct msg_def	file_rec_def;
+extern const struct msg_def	grep_rec_def;
 
 /*
  * A stream of records, cut anywhere.  rec_feed() hands on each that is whole:

@@ -119,4 +119,10 @@ void		 fs_truncate(struct job *);
 void		 fs_link(struct job *);
 void		 fs_symlink(struct job *);
 
+/* fs_tool.c */
+void		 fs_edit(struct job *);
+void		 fs_glob(struct job *);
+void		 fs_grep(struct job *);
+void		 fs_lines(struct job *);
+
 #endif /* CALL_H */

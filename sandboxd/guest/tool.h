@@ -112,7 +112,8 @@ uint64_t	 find_lines(const uint8_t *, size_t);
 
 /* tool_grep.c */
 #define GREP_LINE	65536		/* bytes that an expression sees */
-#define GREP_TELL	16384		/* bytes of a line that are told */
+#define GREP_TELL	16384		/* bytes of a line that are told, as
+					   GREP_TEXT_MAX of calls.h */
 #define GREP_CONTEXT	1000		/* lines */
 #define GREP_BINARY	8192		/* a NUL in so many bytes: no text */
 

@@ -36,6 +36,10 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_LINK] = fs_link,
 	[CALL_SYMLINK] = fs_symlink,
 	[CALL_USAGE] = fs_usage,
+	[CALL_GLOB] = fs_glob,
+	[CALL_GREP] = fs_grep,
+	[CALL_LINES] = fs_lines,
+	[CALL_EDIT] = fs_edit,
 };
 
 static int
