@@ -89,6 +89,23 @@ static const struct option_def	 opts_update[] = {
 	{ 'l', "label" }, { 'm', "memory" }, { 'p', "pids" },
 	{ 'q', "time" }, { 'T', "time" }, { 0, NULL }
 };
+static const struct option_def	 opts_tool_edit[] = {
+	{ 'a', NULL }, { 'U', NULL }, { 0, NULL }
+};
+static const struct option_def	 opts_tool_glob[] = {
+	{ 'A', NULL }, { 'D', NULL }, { 'F', NULL }, { 'M', "number" },
+	{ 0, NULL }
+};
+static const struct option_def	 opts_tool_grep[] = {
+	{ 'C', "lines" }, { 'F', NULL }, { 'G', "pattern" }, { 'K', NULL },
+	{ 'M', "number" }, { 'P', NULL }, { 'y', NULL }, { 0, NULL }
+};
+static const struct option_def	 opts_tool_ls[] = {
+	{ 'M', "number" }, { 0, NULL }
+};
+static const struct option_def	 opts_tool_read[] = {
+	{ 'B', "lines" }, { 'M', "number" }, { 'N', NULL }, { 0, NULL }
+};
 static const struct option_def	 opts_wait[] = {
 	{ 't', "seconds" }, { 0, NULL }
 };
@@ -134,6 +151,19 @@ const struct command commands[] = {
 	{ "stat", opts_none, "id path ...", 2, -1, CMD_FILES, cmd_stat },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, CMD_KEYS, cmd_stop },
+	{ "tool download", opts_none, "id path ...", 2, -1, 0,
+	    cmd_tool_download },
+	{ "tool edit", opts_tool_edit, "id path old new", 4, 4, CMD_EMPTY,
+	    cmd_tool_edit },
+	{ "tool glob", opts_tool_glob, "id pattern [path]", 2, 3, 0,
+	    cmd_tool_glob },
+	{ "tool grep", opts_tool_grep, "id pattern [path]", 2, 3, 0,
+	    cmd_tool_grep },
+	{ "tool ls", opts_tool_ls, "id [path]", 1, 2, 0, cmd_tool_ls },
+	{ "tool read", opts_tool_read, "id path", 2, 2, 0, cmd_tool_read },
+	{ "tool upload", opts_none, "id local path ...", 3, -1, 0,
+	    cmd_tool_upload },
+	{ "tool write", opts_none, "id path", 2, 2, 0, cmd_tool_write },
 	{ "unpause", opts_labels, "[id ...]", 0, -1, CMD_KEYS, cmd_unpause },
 	{ "update", opts_update, "[id ...]", 0, -1, CMD_MINUS, cmd_update },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
@@ -430,8 +460,11 @@ option_must(const struct ctl *ctl, int ch)
 		char		 letter;
 		const char	*must;
 	} t[] = {
+		{ 'B', "a number of lines" },
+		{ 'C', "a number from 0 to 1000" },
 		{ 'c', "0.01 to 1024, with at most three decimals" },
 		{ 'e', "name=value" },
+		{ 'G', "a pattern of names" },
 		{ 'g', "0.001 to 600, with at most three decimals" },
 		{ 'H', "1 to 3600, with at most three decimals" },
 		{ 'I', "the name of an image" },
@@ -439,6 +472,7 @@ option_must(const struct ctl *ctl, int ch)
 		{ 'k', "0.001 to 3650d, with s, m, h, d or w, or none" },
 		{ 'L', "name or name=value" },
 		{ 'l', "name=value" },
+		{ 'M', "a number" },
 		{ 'm', "6M to 1024T, in bytes or with K, M, G or T" },
 		{ 'n', "the number of an event" },
 		{ 'o', "stdout or stderr" },
@@ -497,6 +531,29 @@ parse_file_option(struct ctl *ctl, int ch, const char *arg)
 	}
 }
 
+/* Of the tools: a letter that takes no argument is a flag of the call. */
+static int
+parse_call(struct ctl *ctl, int ch)
+{
+	static const struct {
+		char		 letter;
+		uint32_t	 flag;
+	} t[] = {
+		{ 'A', CALL_F_ANYDEPTH }, { 'D', CALL_F_NODOT },
+		{ 'F', CALL_F_FILES }, { 'K', CALL_F_COUNTS },
+		{ 'N', CALL_F_NUMBER }, { 'P', CALL_F_REGEX },
+		{ 'U', CALL_F_CRLF }, { 'y', CALL_F_ICASE },
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		if (t[i].letter == ch) {
+			ctl->call |= t[i].flag;
+			return (0);
+		}
+	return (-1);
+}
+
 /* A letter means the same in every other command that has it. */
 static int
 parse_option(struct ctl *ctl, int ch, const char *arg)
@@ -509,6 +566,10 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	case 'a':
 		ctl->all = 1;
 		return (0);
+	case 'B':
+		return (parse_number(arg, 0, LLONG_MAX, &ctl->from));
+	case 'C':
+		return (parse_number(arg, 0, 1000, &ctl->context));
 	case 'c':
 		if (parse_milli(arg, &n) == -1 || n > UINT32_MAX)
 			return (-1);
@@ -531,6 +592,8 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 			return (-1);
 		ctl->heartbeat = n;
 		return (0);
+	case 'G':
+		return (parse_string(arg, &ctl->glob));
 	case 'g':
 		if (parse_milli(arg, &n) == -1 || n > EXEC_GRACE_MAX)
 			return (-1);
@@ -556,6 +619,9 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 			return (parse_minus(&ctl->unlabel, arg));
 		return (parse_pair(&ctl->labels, arg,
 		    ctl->cmd->flags & CMD_KEYS));
+	case 'M':
+		ctl->max_set = 1;
+		return (parse_number(arg, 0, LLONG_MAX, &ctl->max));
 	case 'm':
 		return (parse_size(arg, &ctl->memory));
 	case 'n':
@@ -593,7 +659,7 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 		ctl->execute = 1;
 		return (0);
 	default:
-		return (-1);
+		return (parse_call(ctl, ch));
 	}
 }
 
@@ -675,7 +741,8 @@ parse(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 	n = ctl->cmd->max == -1 && ctl->cmd->flags & CMD_STATUS &&
 	    ctl->argc > 1 ? 1 : ctl->argc;
 	for (i = 0; i < n; i++) {
-		if (*ctl->argv[i] != '\0')
+		if (*ctl->argv[i] != '\0' ||
+		    (i > 1 && ctl->cmd->flags & CMD_EMPTY))
 			continue;
 		strlcpy(err, "empty argument", errlen);
 		return (-1);

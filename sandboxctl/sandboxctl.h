@@ -41,7 +41,8 @@ struct option_def {
 #define CMD_TYPE	0x8	/* -t is a type, not a time */
 #define CMD_SPAN	0x10	/* -t may be none, and long */
 #define CMD_MINUS	0x20	/* -l takes labels away, too */
-#define CMD_FILES	0x100	/* letters have a meaning of their own */
+#define CMD_EMPTY	0x40	/* from the third on, arguments may be empty */
+#define CMD_FILES	0x80	/* letters have a meaning of their own */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -62,6 +63,8 @@ struct ctl {
 	char		       **argv;
 
 	int			 all;		/* -a */
+	uint32_t		 call;		/* CALL_F_* of the tools */
+	uint64_t		 context;	/* -C */
 	uint32_t		 mcpus;		/* -c */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e */
@@ -70,6 +73,7 @@ struct ctl {
 	uint32_t		 grace;		/* -g; ms */
 	uint32_t		 heartbeat;	/* -H; ms */
 	int			 execute;	/* -x of reload */
+	const char		*glob;		/* -G */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	uint64_t		 keep;		/* -k; ms */
@@ -77,6 +81,8 @@ struct ctl {
 	struct strv		 unlabel;	/* -l name- */
 	struct kvv		 select;	/* -L */
 	uint64_t		 memory;	/* -m */
+	uint64_t		 max;		/* -M */
+	int			 max_set;
 	uint64_t		 from;		/* -n */
 	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
@@ -165,6 +171,16 @@ int		 cmd_kill(struct ctl *);
 int		 cmd_logs(struct ctl *);
 int		 cmd_ps(struct ctl *);
 int		 cmd_wait(struct ctl *);
+
+/* cmd_tool.c */
+int		 cmd_tool_download(struct ctl *);
+int		 cmd_tool_edit(struct ctl *);
+int		 cmd_tool_glob(struct ctl *);
+int		 cmd_tool_grep(struct ctl *);
+int		 cmd_tool_ls(struct ctl *);
+int		 cmd_tool_read(struct ctl *);
+int		 cmd_tool_upload(struct ctl *);
+int		 cmd_tool_write(struct ctl *);
 
 /* session.c */
 int		 cmd_session(struct ctl *);

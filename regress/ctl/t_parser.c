@@ -25,6 +25,8 @@ COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) CO
 COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
 COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(show) COMMAND(status) COMMAND(stop)
+COMMAND(tool_download) COMMAND(tool_edit) COMMAND(tool_glob) COMMAND(tool_grep)
+COMMAND(tool_ls) COMMAND(tool_read) COMMAND(tool_upload) COMMAND(tool_write)
 COMMAND(version) COMMAND(wait)
 COMMAND(cat) COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir)
 COMMAND(mv) COMMAND(put) COMMAND(rm) COMMAND(stat)
