@@ -16,6 +16,8 @@
 #define OP_LAST		424242		/* its answer comes after all others */
 #define REAL_N		900001		/* sandboxes that nobody asked for */
 #define REAL_MAX	2
+#define USERS_MAX	7
+#define ROOT_N		(REAL_N + 50)	/* ours, but for its user */
 
 /* What each may say to each other: by ranges, as the documents have them. */
 static const struct {
@@ -39,13 +41,22 @@ static uint64_t	 answered;		/* the operation of the last answer */
 static int	 made;			/* workspaces */
 static int	 started;		/* containers */
 static int	 failed;
+static int	 denied;		/* because of their user */
 static int	 engine_up;
 
 static void
 hear(struct evil_peer *p, struct frame *f)
 {
+	struct msg_box_failed	 b;
 	struct msg_engine	 m;
 
+	if (f->type == MSG_BOX_FAILED && f->op > REAL_MAX &&
+	    msg_decode_array(&b, msg_def(MSG_BOX_FAILED), f->data,
+	    f->len) == 0) {
+		denied += f->op <= REAL_MAX + USERS_MAX &&
+		    b.code == CODE_POLICY_DENIED;
+		msg_clear(&b, msg_def(MSG_BOX_FAILED));
+	}
 	if (f->type == MSG_ENGINE && msg_decode_array(&m,
 	    msg_def(MSG_ENGINE), f->data, f->len) == 0)
 		engine_up = m.up != 0;
@@ -162,6 +173,33 @@ real_orders(struct evil_peer *broker, struct evil_peer *parent)
 		evil_listen(-1);
 }
 
+/* The same, for users that the policy gives to nobody. */
+static void
+user_orders(struct evil_peer *broker, struct evil_peer *parent)
+{
+	static const struct {
+		uint32_t	 uid, gid;
+	}		 users[USERS_MAX] = {
+		{ 0, 0 }, { 0, 2000000000 }, { 2000000000, 0 }, { 1, 1 },
+		{ 1999999999, 2000000000 }, { 2000000000, 2000065536 },
+		{ UINT32_MAX, UINT32_MAX }
+	};
+	unsigned int	 i;
+
+	sound_order(ROOT_N);
+	evil_plain(parent, MSG_WORK_MAKE, ROOT_N, 0, 0);
+	while (made <= REAL_MAX)
+		evil_listen(-1);
+	evil_set("image", "sandbox-base");
+	for (i = 0; i < USERS_MAX; i++) {
+		evil_set_number("uid", users[i].uid);
+		evil_set_number("gid", users[i].gid);
+		evil_plain(broker, MSG_BOX_CREATE, REAL_MAX + 1 + i, 0, 1);
+	}
+	sync_broker(broker);
+	log_info("evil: %d of %d users refused", denied, USERS_MAX);
+}
+
 /* Another's container, by all names that it has. */
 static void
 reach(struct evil_peer *broker)
@@ -200,6 +238,7 @@ play_orders(void)
 	while (!engine_up && !broker->gone)
 		evil_listen(-1);
 	real_orders(broker, parent);
+	user_orders(broker, parent);
 	reach(broker);
 	sound_order(REAL_N + 100);
 	for (type = MSG_INVENTORY; type <= MSG_IMPORT; type++)

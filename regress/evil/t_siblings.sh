@@ -67,6 +67,8 @@ store_body()
 	sed -n 's/^store: evil/evil/p' "$LOG"
 	log_has "evil: [1-9][0-9]* containers made" ||
 	    atf_fail "none was made: this shows nothing"
+	log_has "evil: 7 of 7 users refused" ||
+	    atf_fail "a container for a user beyond the policy"
 	host_check orders
 	evil_next
 	evil_over
