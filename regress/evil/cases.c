@@ -42,6 +42,7 @@ static const struct {
 	{ "dir", "/tmp" },
 	{ "type", "audit" },
 	{ "name", "evil" },
+	{ "path", "/" },
 };
 
 static void
@@ -57,7 +58,13 @@ pack_good(msgpack_packer *pk, const struct msg_def *def,
 		msgpack_pack_uint64(pk, strcmp(f->name, "memory") == 0 ?
 		    64 << 20 : strcmp(f->name, "mcpus") == 0 ? 100 :
 		    strcmp(f->name, "pids") == 0 ? 16 :
-		    strcmp(f->name, "streams") == 0 ? 2 : 1);
+		    strcmp(f->name, "streams") == 0 ? 2 :
+		    /* It would wait for a stream. */
+		    strcmp(def->name, "call") == 0 &&
+		    strcmp(f->name, "flags") == 0 ? 0 : 1);
+		return;
+	case M_BLOB:
+		msgpack_pack_bin(pk, 0);
 		return;
 	case M_STRV:
 		msgpack_pack_array(pk, 1);
@@ -85,11 +92,12 @@ pack_good(msgpack_packer *pk, const struct msg_def *def,
 		pack_text(pk, names->sandbox);
 }
 
-/* The table lets streams be left out, but who asks for none is refused. */
+/* The table lets these be left out, but who does so is refused. */
 static int
 needed(const struct msg_field *f)
 {
-	return (!(f->flags & M_OPT) || strcmp(f->name, "streams") == 0);
+	return (!(f->flags & M_OPT) || strcmp(f->name, "streams") == 0 ||
+	    strcmp(f->name, "path") == 0);
 }
 
 /*
