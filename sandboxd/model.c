@@ -68,6 +68,16 @@ model_drop_conf(struct sandbox *sb)
 }
 
 void
+update_free(struct sbx_update *u)
+{
+	if (u == NULL)
+		return;
+	kvv_clear(&u->labels);
+	strv_clear(&u->unlabel);
+	free(u);
+}
+
+void
 sandbox_free(struct sandbox *sb)
 {
 	model_drop_conf(sb);

@@ -308,6 +308,7 @@ void		 model_drop_conf(struct sandbox *);
 void		 model_remove(struct model *, struct sandbox *);
 struct sandbox	*sandbox_new(void);
 void		 sandbox_free(struct sandbox *);
+void		 update_free(struct sbx_update *);
 struct exec	*model_exec_new(struct sandbox *);
 void		 model_exec_free(struct exec *);
 

@@ -488,7 +488,6 @@ int		 update_recv_update(struct chan *, struct frame *, void *);
 void		 update_again(struct sandbox *);
 int		 update_drop(struct batch *, struct sandbox *);
 void		 update_end(struct sandbox *, enum code, const char *);
-void		 update_free(struct sbx_update *);
 void		 update_most(const struct sandbox *, struct limits *);
 void		 update_wanted(const struct sandbox *, struct limits *);
 

@@ -60,16 +60,6 @@ update_refuse(struct update *q, enum code code, const char *field,
 	return (-1);
 }
 
-void
-update_free(struct sbx_update *u)
-{
-	if (u == NULL)
-		return;
-	kvv_clear(&u->labels);
-	strv_clear(&u->unlabel);
-	free(u);
-}
-
 static void
 conf_free(struct proto_create *c)
 {
