@@ -332,7 +332,8 @@ engine_refusal(struct engine_call *call, struct engine_answer *ans)
 		msg = json_string_value(json_object_get(j, "message"));
 	if (msg != NULL)
 		engine_text(ans->text, sizeof(ans->text), msg);
-	else
+	/* Words of blanks alone are none. */
+	if (ans->text[0] == '\0')
 		snprintf(ans->text, sizeof(ans->text), "status %ld",
 		    ans->status);
 	json_decref(j);

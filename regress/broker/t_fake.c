@@ -509,6 +509,15 @@ ATF_TC_BODY(create_refused, tc)
 	end();
 }
 
+/* An Engine that says nothing leaves its status. */
+ATF_TC_WITHOUT_HEAD(create_wordless);
+ATF_TC_BODY(create_wordless, tc)
+{
+	fails(RULES({ CREATE, 1, FAKE_ANSWER, 500,
+	    "{\"message\":\"\\n\"}" }), CODE_ENGINE_ERROR, "status 500", 0);
+	end();
+}
+
 /* Something else than was asked for is never started. */
 ATF_TC_WITHOUT_HEAD(create_other);
 ATF_TC_BODY(create_other, tc)
@@ -847,6 +856,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, create_mute);
 	ATF_TP_ADD_TC(tp, create_other);
 	ATF_TP_ADD_TC(tp, create_refused);
+	ATF_TP_ADD_TC(tp, create_wordless);
 	ATF_TP_ADD_TC(tp, create_taken);
 	ATF_TP_ADD_TC(tp, events_bad);
 	ATF_TP_ADD_TC(tp, events_odd);
