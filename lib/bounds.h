@@ -42,6 +42,9 @@
 #define EXEC_TIMEOUT_MAX	(30ULL * 86400 * 1000)	/* milliseconds */
 #define EXEC_GRACE_DEFAULT	1000	/* ms between TERM and KILL on cancel */
 #define EXEC_GRACE_MAX		600000
+#define TTY_SIZE_MAX		65535	/* rows, columns of a terminal */
+#define TTY_ROWS		24	/* where none are given */
+#define TTY_COLS		80
 
 /* Subscriptions. */
 #define EVENTS_TYPES_MAX	64	/* types that one may name */

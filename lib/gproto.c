@@ -36,7 +36,7 @@ static const struct gp_rule {
 
 	[GP_WELCOME] =	{ "WELCOME", GP_RUNNER, 0, 4, 4 },
 	[GP_START] =	{ "START", GP_RUNNER, HAS_K, 38,
-			    36 + GP_MAX_STRINGS },
+			    40 + GP_MAX_STRINGS },
 	[GP_RESUME] =	{ "RESUME", GP_RUNNER, HAS_K, 16, 16 },
 	[GP_ACK] =	{ "ACK", GP_RUNNER, HAS_K, 12, 12 },
 	[GP_INPUT] =	{ "INPUT", GP_RUNNER, HAS_K, 9, 8 + GP_MAX_DATA },
@@ -46,7 +46,8 @@ static const struct gp_rule {
 	[GP_FORGET] =	{ "FORGET", GP_RUNNER, HAS_K, 0, 0 },
 	[GP_STOP] =	{ "STOP", GP_RUNNER, 0, 4, 4 },
 	[GP_PING] =	{ "PING", GP_RUNNER, 0, 8, 8 },
-	[GP_CALL] =	{ "CALL", GP_RUNNER, HAS_K, 48, GP_MAX_CALL }
+	[GP_CALL] =	{ "CALL", GP_RUNNER, HAS_K, 48, GP_MAX_CALL },
+	[GP_RESIZE] =	{ "RESIZE", GP_RUNNER, HAS_K, 4, 4 }
 };
 
 #define GP_NRULES	(sizeof(gp_rules) / sizeof(gp_rules[0]))

@@ -64,16 +64,17 @@
 #define GUEST_WORKDIR		"/workspace"	/* HOME, and the default cwd */
 
 /*
- * The daemon speaks this version and the one before: a sandbox keeps the
- * guest that it was made with.  What a version has that the one before had
- * not, the runner may send only to who said it in HELLO; WELCOME has the
- * guest's own version.
+ * The daemon speaks these versions: a sandbox keeps the guest that it was
+ * made with.  What a version has that the one before had not, the runner may
+ * send only to who said it in HELLO; WELCOME has the guest's own version.
  *
  *	1	the first
  *	2	told by hello_ok and status; the frames are those of 1
+ *	3	terminals: GP_START_TTY, RESIZE
  */
-#define GP_VERSION		2
+#define GP_VERSION		3
 #define GP_VERSION_OLDEST	1
+#define GP_VERSION_TTY		3	/* from which on it has terminals */
 #define GP_HDRLEN		16
 #define GP_MAX_DATA		65536	/* bytes in one OUTPUT or INPUT */
 #define GP_WINDOW		262144	/* beyond the last ACK of a stream */
@@ -85,6 +86,7 @@
 #define GP_MAX_VERSTR		63
 #define GP_MAX_EXECS		1024	/* in the guest's table */
 #define GP_MAX_MS		2592000000U	/* 30 days: timeout, grace */
+#define GP_MAX_SIZE		65535	/* rows, columns of a terminal */
 
 /* The largest frames, header included: the receiver's buffer. */
 #define GP_MAX_FROM_GUEST	(GP_HDRLEN + 16 + GP_MAX_DATA)
@@ -130,7 +132,8 @@ enum gp_type {
 	GP_FORGET,		/* the end is durable: drop what is kept */
 	GP_STOP,		/* end everything, say BYE */
 	GP_PING,
-	GP_CALL			/* do this by yourself */
+	GP_CALL,		/* do this by yourself */
+	GP_RESIZE		/* the terminal has another size */
 };
 
 enum gp_stream {
@@ -178,7 +181,8 @@ enum gp_cause {			/* why an exec did not start */
 #define GP_START_INPUT		0x01	/* standard input is a pipe, else null */
 #define GP_START_MERGE		0x02	/* standard error into standard output */
 #define GP_START_KILL_REST	0x04	/* at the end kill what is left */
-#define GP_START_FLAGS		0x07
+#define GP_START_TTY		0x08	/* all streams are one terminal */
+#define GP_START_FLAGS		0x0f
 
 /* EXIT flags */
 #define GP_EXIT_REAPER_LOST	0x01	/* a payload killed the subreaper */
@@ -245,6 +249,8 @@ struct gp_start {
 	uint32_t	 envc;
 	uint64_t	 out;		/* lengths of the logs, 0 if new */
 	uint64_t	 err;
+	uint32_t	 rows;		/* GP_START_TTY alone: its size */
+	uint32_t	 cols;
 	const char	*args;		/* argc strings, each with its NUL */
 	size_t		 argslen;
 	const char	*env;		/* envc strings NAME=value */
@@ -297,6 +303,11 @@ struct gp_input_end {
 struct gp_signal {
 	uint32_t	 signo;		/* 1 to 64, numbers of Linux */
 	uint32_t	 flags;
+};
+
+struct gp_resize {
+	uint32_t	 rows;		/* 1 to GP_MAX_SIZE */
+	uint32_t	 cols;
 };
 
 struct gp_cancel {
@@ -416,6 +427,9 @@ int	 gp_decode_input_end(struct gp_input_end *, const struct gp_frame *);
 ssize_t	 gp_encode_signal(uint8_t *, size_t, uint64_t,
 	    const struct gp_signal *);
 int	 gp_decode_signal(struct gp_signal *, const struct gp_frame *);
+ssize_t	 gp_encode_resize(uint8_t *, size_t, uint64_t,
+	    const struct gp_resize *);
+int	 gp_decode_resize(struct gp_resize *, const struct gp_frame *);
 ssize_t	 gp_encode_cancel(uint8_t *, size_t, uint64_t,
 	    const struct gp_cancel *);
 int	 gp_decode_cancel(struct gp_cancel *, const struct gp_frame *);

@@ -175,8 +175,18 @@ gp_check_env(const struct gp_start *m)
 }
 
 static int
+gp_check_size(uint32_t rows, uint32_t cols)
+{
+	return (rows < 1 || rows > GP_MAX_SIZE || cols < 1 ||
+	    cols > GP_MAX_SIZE ? -1 : 0);
+}
+
+static int
 gp_check_start(const struct gp_start *m)
 {
+	if ((m->flags & GP_START_TTY) != 0 &&
+	    gp_check_size(m->rows, m->cols) == -1)
+		return (-1);
 	if ((m->flags & ~GP_START_FLAGS) != 0 || m->timeout > GP_MAX_MS ||
 	    m->grace > GP_MAX_MS || m->argc < 1 || m->argc > GP_MAX_ENTRIES ||
 	    m->envc > GP_MAX_ENTRIES - m->argc ||
@@ -201,6 +211,10 @@ gp_encode_start(uint8_t *buf, size_t size, uint64_t k,
 	gp_put(&w, m->grace, 4);
 	gp_put(&w, m->out, 8);
 	gp_put(&w, m->err, 8);
+	if ((m->flags & GP_START_TTY) != 0) {
+		gp_put(&w, m->rows, 2);
+		gp_put(&w, m->cols, 2);
+	}
 	gp_put(&w, m->argc, 2);
 	gp_put(&w, m->envc, 2);
 	gp_put(&w, m->argslen, 4);
@@ -229,6 +243,10 @@ gp_decode_start(struct gp_start *m, const struct gp_frame *f)
 	m->grace = gp_take(&r, 4);
 	m->out = gp_take(&r, 8);
 	m->err = gp_take(&r, 8);
+	if ((m->flags & GP_START_TTY) != 0) {
+		m->rows = gp_take(&r, 2);
+		m->cols = gp_take(&r, 2);
+	}
 	m->argc = gp_take(&r, 2);
 	m->envc = gp_take(&r, 2);
 	m->argslen = gp_take(&r, 4);
@@ -476,6 +494,33 @@ gp_decode_signal(struct gp_signal *m, const struct gp_frame *f)
 	    (m->flags & ~GP_SIGNAL_TREE) != 0)
 		return (-1);
 	return (0);
+}
+
+ssize_t
+gp_encode_resize(uint8_t *buf, size_t size, uint64_t k,
+    const struct gp_resize *m)
+{
+	struct gp_writer	 w;
+
+	if (gp_check_size(m->rows, m->cols) == -1)
+		return (-1);
+	gp_begin(&w, buf, size, GP_RESIZE, k);
+	gp_put(&w, m->rows, 2);
+	gp_put(&w, m->cols, 2);
+	return (gp_end(&w));
+}
+
+int
+gp_decode_resize(struct gp_resize *m, const struct gp_frame *f)
+{
+	struct gp_reader	 r;
+
+	gp_open(&r, f, GP_RESIZE);
+	m->rows = gp_take(&r, 2);
+	m->cols = gp_take(&r, 2);
+	if (gp_close(&r) == -1)
+		return (-1);
+	return (gp_check_size(m->rows, m->cols));
 }
 
 ssize_t

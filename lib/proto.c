@@ -84,6 +84,19 @@ static const struct msg_field f_exec[] = {
 	MSG_F(proto_exec, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
 	MSG_F(proto_exec, grace, M_UINT, EXEC_GRACE_MAX, M_OPT),
 	MSG_F(proto_exec, flags, M_UINT, EXEC_FLAGS, M_OPT),
+	MSG_F(proto_exec, rows, M_UINT, TTY_SIZE_MAX, M_OPT),
+	MSG_F(proto_exec, cols, M_UINT, TTY_SIZE_MAX, M_OPT),
+};
+
+static const struct msg_field f_resize[] = {
+	MSG_F(proto_resize, exec, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_resize, rows, M_UINT, TTY_SIZE_MAX, 0),
+	MSG_F(proto_resize, cols, M_UINT, TTY_SIZE_MAX, 0),
+};
+
+static const struct msg_field f_detach[] = {
+	MSG_F(proto_detach, exec, M_TEXT, EXEC_ID_MAX + 16, 0),
+	MSG_F(proto_detach, shown, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_attach[] = {
@@ -254,6 +267,8 @@ static const struct msg_field f_exec_info[] = {
 	MSG_F(proto_exec_info, dropped1, M_UINT, 0, M_OPT),
 	MSG_F(proto_exec_info, dropped2, M_UINT, 0, M_OPT),
 	MSG_F(proto_exec_info, background, M_UINT, 0, M_OPT),
+	MSG_F(proto_exec_info, tty, M_UINT, 1, M_OPT),
+	MSG_F(proto_exec_info, shown, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_event[] = {
@@ -440,6 +455,10 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    f_ref),
 	[PROTO_RESTART] = MSG_DEF(PROTO_RESTART, "restart", proto_ref,
 	    f_ref),
+	[PROTO_RESIZE] = MSG_DEF(PROTO_RESIZE, "resize", proto_resize,
+	    f_resize),
+	[PROTO_DETACH] = MSG_DEF(PROTO_DETACH, "detach", proto_detach,
+	    f_detach),
 	[PROTO_RECONCILE] = MSG_DEF(PROTO_RECONCILE, "reconcile",
 	    proto_reconcile, f_reconcile),
 	[PROTO_CALL] = MSG_DEF(PROTO_CALL, "call", proto_call, f_call),

@@ -67,6 +67,8 @@ enum proto_type {
 	PROTO_CALL,		/* [STREAM ... RESULT] */
 	PROTO_CALL_INPUT,	/* [] */
 	PROTO_CALL_CANCEL,	/* [] */
+	PROTO_RESIZE,		/* [] */
+	PROTO_DETACH,		/* [] */
 
 	/* Answers. */
 	PROTO_HELLO_OK = 64,
@@ -173,7 +175,8 @@ struct proto_ref {
 #define EXEC_CONTINUE	0x4	/* goes on when an attached client is lost */
 #define EXEC_KILL_REST	0x8	/* background processes end with it */
 #define EXEC_MERGE	0x10	/* both outputs in one stream, 1 */
-#define EXEC_FLAGS	0x1f
+#define EXEC_TTY	0x20	/* on a terminal; with EXEC_MERGE alone */
+#define EXEC_FLAGS	0x3f
 
 struct proto_exec {
 	char		*sandbox;
@@ -184,6 +187,21 @@ struct proto_exec {
 	uint64_t	 timeout;	/* ms, 0: none */
 	uint32_t	 grace;		/* ms, 0: EXEC_GRACE_DEFAULT */
 	uint32_t	 flags;		/* EXEC_* */
+	uint32_t	 rows;		/* EXEC_TTY; 0: TTY_ROWS, TTY_COLS */
+	uint32_t	 cols;
+};
+
+/* The size of an exec's terminal from now on. */
+struct proto_resize {
+	char		*exec;
+	uint32_t	 rows;
+	uint32_t	 cols;
+};
+
+/* It goes on without its client, who leaves it on purpose. */
+struct proto_detach {
+	char		*exec;
+	uint64_t	 shown;		/* bytes of stream 1, so far */
 };
 
 /* ATTACH LOGS */
@@ -362,6 +380,8 @@ struct proto_exec_info {
 	uint64_t	 dropped1;	/* of these no longer in the log */
 	uint64_t	 dropped2;
 	uint32_t	 background;	/* processes left when it ended */
+	uint32_t	 tty;		/* 1: on a terminal */
+	uint64_t	 shown;		/* of the last DETACH */
 };
 
 struct proto_event {

@@ -518,6 +518,23 @@ check_create(const void *msg, struct spec_error *e)
 	return (check_user(c->user, e));
 }
 
+/* A terminal has one output, and nothing else has a size. */
+static int
+check_tty(const struct proto_exec *x, struct spec_error *e)
+{
+	if ((x->flags & EXEC_TTY) != 0 && (x->flags & EXEC_MERGE) == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "flags",
+		    "invalid flags: a terminal has one output: tty needs "
+		    "merge"));
+	if ((x->flags & EXEC_TTY) == 0 && (x->rows != 0 || x->cols != 0))
+		return (fail(e, CODE_INVALID_ARGUMENT, "rows",
+		    "invalid rows: a size without a terminal"));
+	if ((x->rows == 0) != (x->cols == 0))
+		return (fail(e, CODE_INVALID_ARGUMENT, "rows",
+		    "invalid rows: rows and cols go together"));
+	return (0);
+}
+
 static int
 check_exec(const void *msg, struct spec_error *e)
 {
@@ -549,6 +566,8 @@ check_exec(const void *msg, struct spec_error *e)
 	if (*dir != '\0' && (*dir != '/' || strlen(dir) > SBX_DIR_MAX))
 		return (invalid(e, "dir", dir,
 		    "must be an absolute path of at most 4095 bytes"));
+	if (check_tty(x, e) == -1)
+		return (-1);
 	return (check_user(x->user, e));
 }
 
@@ -690,6 +709,27 @@ check_kill(const void *msg, struct spec_error *e)
 }
 
 static int
+check_resize(const void *msg, struct spec_error *e)
+{
+	const struct proto_resize	*r = msg;
+
+	if (check_exec_ref(r->exec, e) == -1)
+		return (-1);
+	if (r->rows == 0 || r->cols == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT,
+		    r->rows == 0 ? "rows" : "cols",
+		    "invalid %s: too small: the least is 1",
+		    r->rows == 0 ? "rows" : "cols"));
+	return (0);
+}
+
+static int
+check_detach(const void *msg, struct spec_error *e)
+{
+	return (check_exec_ref(((const struct proto_detach *)msg)->exec, e));
+}
+
+static int
 check_events(const void *msg, struct spec_error *e)
 {
 	const struct proto_events	*v = msg;
@@ -822,6 +862,8 @@ spec_check(uint32_t type, const void *msg, struct spec_error *e)
 		[PROTO_WAIT] = check_wait,
 		[PROTO_WAIT_STATE] = check_wait_state,
 		[PROTO_KILL] = check_kill,
+		[PROTO_RESIZE] = check_resize,
+		[PROTO_DETACH] = check_detach,
 		[PROTO_EVENTS] = check_events,
 		[PROTO_CREDIT] = check_credit,
 		[PROTO_IMAGE_IMPORT] = check_image_import,

@@ -27,6 +27,8 @@ union request_any {
 	struct proto_wait		 wait;
 	struct proto_wait_state		 wait_state;
 	struct proto_kill		 kill;
+	struct proto_resize		 resize;
+	struct proto_detach		 detach;
 	struct proto_events		 events;
 	struct proto_credit		 credit;
 	struct proto_reconcile		 reconcile;
@@ -62,6 +64,8 @@ static const struct {
 	[PROTO_WAIT] = { 1, REQ_LONG },
 	[PROTO_WAIT_STATE] = { 1, REQ_LONG },
 	[PROTO_KILL] = { 1, REQ_CONTROL },
+	[PROTO_RESIZE] = { 1, REQ_CONTROL },
+	[PROTO_DETACH] = { 1, REQ_CONTROL },
 	[PROTO_EVENTS] = { 1, REQ_LONG },
 	[PROTO_CREDIT] = { 1, REQ_CONTROL },
 	[PROTO_IMAGE_IMPORT] = { 1, REQ_LONG },

@@ -135,6 +135,15 @@ static const struct msg_field f_start[] = {
 	MSG_F(msg_start, flags, M_UINT, EXEC_FLAGS, 0),
 	MSG_F(msg_start, again, M_UINT, 0, 0),
 	MSG_F(msg_start, exec, M_STR, 0, 0),
+	MSG_F(msg_start, rows, M_UINT, TTY_SIZE_MAX, 0),
+	MSG_F(msg_start, cols, M_UINT, TTY_SIZE_MAX, 0),
+};
+
+static const struct msg_field f_resize[] = {
+	MSG_F(msg_resize, n, M_UINT, 0, 0),
+	MSG_F(msg_resize, k, M_UINT, 0, 0),
+	MSG_F(msg_resize, rows, M_UINT, TTY_SIZE_MAX, 0),
+	MSG_F(msg_resize, cols, M_UINT, TTY_SIZE_MAX, 0),
 };
 
 static const struct msg_field f_exec_ref[] = {
@@ -448,6 +457,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    msg_call_ref, f_call_ref),
 	AT(MSG_CALL_DONE) = MSG_DEF(MSG_CALL_DONE, "CALL_DONE",
 	    msg_call_done, f_call_done),
+	AT(MSG_RESIZE) = MSG_DEF(MSG_RESIZE, "RESIZE", msg_resize,
+	    f_resize),
 	AT(MSG_GUEST_HELLO) = MSG_DEF(MSG_GUEST_HELLO, "GUEST_HELLO", msg_guest_hello,
 	    f_guest_hello),
 	AT(MSG_GUEST_GONE) = MSG_DEF(MSG_GUEST_GONE, "GUEST_GONE", msg_guest_gone,

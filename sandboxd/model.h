@@ -131,6 +131,7 @@ struct exec_row {
 	uint64_t	 dropped1;
 	uint64_t	 dropped2;
 	uint32_t	 background;
+	uint64_t	 shown;		/* of stream 1, at the last DETACH */
 };
 
 /* A request that is answered later. */
@@ -156,6 +157,8 @@ struct exec {
 	int			 sent;		/* counts against the limit */
 	int			 never;		/* ends before it was sent */
 	int			 ending;	/* its end is in the batch */
+	uint32_t		 rows;		/* asked for since; 0: none */
+	uint32_t		 cols;
 	uint64_t		 session;	/* primary reader's, 0: none */
 	uint32_t		 req;
 	struct event		 lost;		/* detach rule */

@@ -12,6 +12,7 @@
  *	runner_input.c	input: pipes from clients
  *	runner_call.c	calls, and the guest's frames about them
  *	runner_pass.c	their bytes, between pipes and guests
+ *	runner_tty.c	terminals
  *
  * Everything a guest sends is hostile.  Every name of a file is made of
  * numbers that the store gave.
@@ -86,6 +87,7 @@ struct guest {
 	struct box	*box;
 	int		 fd;
 	uint32_t	 pid;		/* the kernel's word */
+	uint32_t	 version;	/* GP_VERSION_OLDEST to GP_VERSION */
 	enum guest_phase phase;
 	uint32_t	 nstates;
 	int64_t		 clock;		/* from its clock to ours, ns */
@@ -144,6 +146,9 @@ struct exec {
 	uint32_t	 cancel_grace;
 	uint32_t	 sig[EXEC_SIGNALS];
 	uint32_t	 nsig;
+	uint32_t	 rows;		/* of its terminal */
+	uint32_t	 cols;
+	int		 resize;	/* the guest is to be told */
 };
 
 /* A piece of a log that is one file. */
@@ -312,6 +317,8 @@ void		 exec_attach(struct exec *, uint64_t, uint32_t, uint32_t,
 void		 exec_push(struct exec *);	/* send it now, or hold it */
 void		 exec_pump(struct box *);	/* what waits for the guest */
 void		 exec_refuse(struct exec *);
+void		 exec_not_started(struct exec *, uint32_t, int32_t,
+		    const char *);
 void		 exec_credit(struct slog *);
 void		 exec_signal(struct box *, uint64_t, uint32_t);
 void		 exec_cancel(struct box *, uint64_t, uint32_t);
@@ -326,6 +333,11 @@ int		 exec_recv_output(struct guest *, const struct gp_frame *);
 int		 exec_recv_input_ack(struct guest *,
 		    const struct gp_frame *);
 int		 exec_recv_exit(struct guest *, const struct gp_frame *);
+
+/* runner_tty.c */
+int		 tty_refuse(struct guest *, struct exec *);
+void		 tty_push(struct guest *, struct exec *);
+void		 tty_resize(struct box *, uint64_t, uint32_t, uint32_t);
 
 /* runner_log.c */
 struct slog	*slog_find(uint64_t, uint64_t, uint32_t);

@@ -108,6 +108,8 @@ exec_new(struct box *box, const struct msg_start *m)
 	ex->timeout = m->timeout > GP_MAX_MS ? GP_MAX_MS : m->timeout;
 	ex->grace = m->grace > GP_MAX_MS ? GP_MAX_MS : m->grace;
 	ex->again = m->again != 0;
+	ex->rows = m->rows;
+	ex->cols = m->cols;
 	memcpy(ex->name, m->exec, sizeof(ex->name));
 	if (m->argv.n > 0)
 		ex->args = exec_pack(m);
@@ -189,6 +191,12 @@ exec_send_start(struct guest *g, struct exec *ex)
 		s.flags |= GP_START_MERGE;
 	if (ex->flags & EXEC_KILL_REST)
 		s.flags |= GP_START_KILL_REST;
+	if (ex->flags & EXEC_TTY) {
+		s.flags |= GP_START_TTY;
+		s.rows = ex->rows;
+		s.cols = ex->cols;
+		ex->resize = 0;
+	}
 	s.timeout = ex->timeout;
 	s.grace = ex->grace;
 	s.argc = a->argc;
@@ -241,6 +249,8 @@ exec_send(struct guest *g, struct exec *ex)
 	uint32_t	 i, s;
 
 	fault("runner.start.before");
+	if (ex->args != NULL && tty_refuse(g, ex))
+		return;
 	for (s = GP_STDOUT; s <= GP_STDERR; s++) {
 		l = ex->log[s];
 		ex->acked[s] = l->len;
@@ -263,6 +273,7 @@ exec_send(struct guest *g, struct exec *ex)
 	for (i = 0; i < ex->nsig; i++)
 		exec_send_signal(g, ex->k, ex->sig[i], 0);
 	ex->nsig = 0;
+	tty_push(g, ex);
 	if (ex->in != NULL)
 		input_pump(ex->in);
 	fault("runner.start.after");
@@ -295,9 +306,12 @@ exec_pump(struct box *box)
 			return;
 		if (ex->over)
 			continue;
-		if (!ex->named)
+		if (!ex->named) {
 			exec_send(g, ex);
-		else if (ex->in != NULL)
+			continue;
+		}
+		tty_push(g, ex);
+		if (ex->in != NULL)
 			input_pump(ex->in);
 	}
 	box->held = 0;
@@ -311,6 +325,8 @@ exec_guest_gone(struct box *box)
 	box->held = 1;
 	RB_FOREACH(ex, execs, &box->execs) {
 		ex->named = ex->stated = 0;
+		/* The last one may have been on its way. */
+		ex->resize = ex->rows != 0;
 		if (ex->in != NULL)
 			input_reconnect(ex->in);
 	}
@@ -524,11 +540,28 @@ exec_recv_started(struct guest *g, const struct gp_frame *f)
 	return (0);
 }
 
+/* It never will: told to the store, and to those who wait for output. */
+void
+exec_not_started(struct exec *ex, uint32_t cause, int32_t errnum,
+    const char *text)
+{
+	struct msg_not_started	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = ex->box->n;
+	m.k = ex->k;
+	m.errnum = errnum;
+	m.cause = cause;
+	snprintf(m.text, sizeof(m.text), "%s", text);
+	exec_close(ex);
+	fault("runner.not_started.before");
+	pipe_send(&ch_store, MSG_NOT_STARTED, 0, 0, 0, -1, &m);
+}
+
 int
 exec_recv_not_started(struct guest *g, const struct gp_frame *f)
 {
 	struct gp_not_started	 s;
-	struct msg_not_started	 m;
 	struct exec		*ex;
 	const char		*text;
 
@@ -546,17 +579,9 @@ exec_recv_not_started(struct guest *g, const struct gp_frame *f)
 		g->why = "it had been started";
 		return (-1);
 	}
-	memset(&m, 0, sizeof(m));
-	m.n = ex->box->n;
-	m.k = ex->k;
-	m.errnum = s.error > INT32_MAX ? 0 : (int32_t)s.error;
-	m.cause = s.cause;
 	text = gp_cause_text(s.cause);
-	snprintf(m.text, sizeof(m.text), "%s", text != NULL ? text :
-	    "could not be started");
-	exec_close(ex);
-	fault("runner.not_started.before");
-	pipe_send(&ch_store, MSG_NOT_STARTED, 0, 0, 0, -1, &m);
+	exec_not_started(ex, s.cause, s.error > INT32_MAX ? 0 :
+	    (int32_t)s.error, text != NULL ? text : "could not be started");
 	return (0);
 }
 

@@ -304,7 +304,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 		return (-1);
 	if (h.version < GP_VERSION_OLDEST || h.version > GP_VERSION) {
 		snprintf(why, sizeof(why), "it speaks protocol %u, and not %d "
-		    "or %d", h.version, GP_VERSION_OLDEST, GP_VERSION);
+		    "to %d", h.version, GP_VERSION_OLDEST, GP_VERSION);
 		g->why = why;
 		return (-1);
 	}
@@ -330,6 +330,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 		RB_FOREACH(ex, execs, &box->execs)
 			if (ex->sent || ex->again)
 				exec_refuse(ex);
+	g->version = h.version;
 	g->stopping = (h.flags & GP_IS_STOPPING) != 0;
 	g->calls = (h.flags & GP_CAN_CALL) != 0;
 	box->boot = h.boot;

@@ -147,6 +147,11 @@ runner_recv_start(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (m->n == 0 || m->k == 0)
 		return (-1);
+	/* One output and a size, or no guest would take it. */
+	if (m->flags & EXEC_TTY && m->argv.n > 0 && ((m->flags & EXEC_MERGE) == 0 ||
+	    m->rows < 1 || m->rows > TTY_SIZE_MAX || m->cols < 1 ||
+	    m->cols > TTY_SIZE_MAX))
+		return (-1);
 	if ((box = box_find(m->n)) == NULL) {
 		log_warnx("exec %s in a sandbox without a guest", m->exec);
 		runner_not_started(f, m, GP_NS_UNKNOWN);
@@ -184,6 +189,22 @@ runner_recv_signal(struct chan *ch, struct frame *f, void *msg)
 	}
 	if ((box = box_find(m->n)) != NULL)
 		exec_signal(box, m->k, m->value);
+	return (0);
+}
+
+static int
+runner_recv_resize(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_resize	*m = msg;
+	struct box		*box;
+
+	(void)ch;
+	(void)f;
+	if (m->rows < 1 || m->rows > TTY_SIZE_MAX || m->cols < 1 ||
+	    m->cols > TTY_SIZE_MAX)
+		return (-1);
+	if ((box = box_find(m->n)) != NULL)
+		tty_resize(box, m->k, m->rows, m->cols);
 	return (0);
 }
 
@@ -383,6 +404,7 @@ const struct pipe_handler runner_store_table[] = {
 	{ MSG_REATTACH,		runner_recv_reattach },
 	{ MSG_SIGNAL,		runner_recv_signal },
 	{ MSG_CANCEL,		runner_recv_cancel },
+	{ MSG_RESIZE,		runner_recv_resize },
 	{ MSG_LISTEN,		runner_recv_listen },
 	{ MSG_GREET,		runner_recv_greet },
 	{ MSG_UNLISTEN,		runner_recv_unlisten },

@@ -106,6 +106,7 @@ enum msg_type {
 	MSG_CALL,		/* header.op: its number; session, req */
 	MSG_CALL_INPUT,		/* header.op; all of its input is in the pipe */
 	MSG_CALL_CANCEL,	/* header.op; it is answered at once */
+	MSG_RESIZE,		/* of an exec's terminal */
 
 	/* Runner to store. */
 	MSG_GUEST_HELLO,
@@ -325,6 +326,16 @@ struct msg_start {
 	uint32_t	 flags;		/* EXEC_* */
 	uint32_t	 again;		/* 1: sent before, maybe */
 	char		 exec[EXEC_ID_MAX + 1];	/* name for STREAM */
+	uint32_t	 rows;		/* EXEC_TTY; 0 in rows before it */
+	uint32_t	 cols;
+};
+
+/* RESIZE */
+struct msg_resize {
+	uint64_t	 n;
+	uint64_t	 k;
+	uint32_t	 rows;		/* 1 to TTY_SIZE_MAX */
+	uint32_t	 cols;
 };
 
 /* SIGNAL, CANCEL, FORGET, LOG_REMOVE (k 0: all), INPUT_FINISH (value) */

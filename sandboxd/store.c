@@ -61,6 +61,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_STRAY_FOUND] = "stray.found",
 	[EV_STRAY_REMOVED] = "stray.removed",
 	[EV_LOG_RESTORED] = "log.restored",
+	[EV_EXEC_DETACH] = "exec.detach",
 };
 
 struct detail_map {

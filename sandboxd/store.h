@@ -102,6 +102,7 @@ enum event_type {
 	EV_STRAY_FOUND,
 	EV_STRAY_REMOVED,
 	EV_LOG_RESTORED,
+	EV_EXEC_DETACH,
 	EV_MAX
 };
 
@@ -149,6 +150,14 @@ struct asker {
 	uint32_t	 others;
 	char		 by[PLACE_MAX + 1]; /* the rule that let it */
 	struct bound	 bounds[LIMIT_MAX];
+};
+
+/* Who asks, and the exec that is meant; the row is to be cleared. */
+struct meant {
+	struct asker	 a;
+	struct sandbox	*sb;
+	struct exec	*ex;		/* NULL: it has ended */
+	struct exec_row	 r;
 };
 
 /* Room at the broker for one operation. */
@@ -381,6 +390,8 @@ int		 exec_recv_ps(struct chan *, struct frame *, void *);
 int		 exec_recv_logs(struct chan *, struct frame *, void *);
 int		 exec_recv_wait(struct chan *, struct frame *, void *);
 int		 exec_recv_kill(struct chan *, struct frame *, void *);
+int		 exec_begin(struct meant *, struct frame *, const void *,
+		    const char *);
 int		 exec_end_all(struct batch *, struct sandbox *,
 		    enum exec_state, const char *);
 void		 exec_order_cancel(struct exec *, const struct asker *,
@@ -400,6 +411,12 @@ int		 call_recv_call(struct chan *, struct frame *, void *);
 int		 call_recv_input(struct chan *, struct frame *, void *);
 int		 call_recv_cancel(struct chan *, struct frame *, void *);
 int		 call_recv_done(struct chan *, struct frame *, void *);
+
+/* store_tty.c */
+int		 tty_check(const struct asker *, const struct sandbox *,
+		    const struct proto_exec *);
+int		 tty_recv_detach(struct chan *, struct frame *, void *);
+int		 tty_recv_resize(struct chan *, struct frame *, void *);
 
 /* store_broker.c, store_runner.c */
 void		 store_dispatch_broker(int, short, void *);

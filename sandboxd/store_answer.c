@@ -159,6 +159,8 @@ answer_exec(const struct asker *a, struct sandbox *sb,
 	m.dropped1 = r->dropped1;
 	m.dropped2 = r->dropped2;
 	m.background = r->background;
+	m.tty = (r->flags & EXEC_TTY) != 0;
+	m.shown = r->shown;
 	answer(a, PROTO_EXEC_INFO, &m);
 }
 

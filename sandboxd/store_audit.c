@@ -202,6 +202,7 @@ audit_decision(const struct record *r)
 	case EV_SBX_DELETE:
 	case EV_EXEC_CREATE:
 	case EV_EXEC_SIGNAL:
+	case EV_EXEC_DETACH:
 		return (r->actor != ACTOR_DAEMON);
 	default:
 		return (0);

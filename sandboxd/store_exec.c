@@ -99,6 +99,10 @@ exec_fill(struct exec_req *q, struct exec *ex)
 	s->timeout = q->m.timeout;
 	s->grace = q->m.grace != 0 ? q->m.grace : EXEC_GRACE_DEFAULT;
 	s->flags = q->m.flags;
+	if (s->flags & EXEC_TTY) {
+		s->rows = q->m.rows != 0 ? q->m.rows : TTY_ROWS;
+		s->cols = q->m.cols != 0 ? q->m.cols : TTY_COLS;
+	}
 	exec_name(s->exec, sizeof(s->exec), ex->sb, ex->r.k);
 	ex->r.state = EXEC_PENDING;
 	ex->r.flags = q->m.flags;
@@ -231,6 +235,10 @@ exec_send(struct exec *ex)
 
 	fault("store.start.before");
 	exec_load(ex);
+	if (ex->rows != 0) {
+		ex->start->rows = ex->rows;
+		ex->start->cols = ex->cols;
+	}
 	ex->sent = 1;
 	st.nsent++;
 	/* The pipes of EXEC itself; who has attached since has others. */
@@ -327,6 +335,8 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 		    "the Engine are away", sb->r.id);
 		return (0);
 	}
+	if (tty_check(&a, sb, m) == -1)
+		return (0);
 	user = spec_user(m->user);
 	if (user >= 0 && user != (int64_t)sb->r.uid) {
 		answer_error(&a, CODE_UNSUPPORTED, "user", "commands run as "

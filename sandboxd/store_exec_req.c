@@ -43,15 +43,7 @@ exec_find(struct asker *a, const char *name, struct sandbox **sb,
 	}
 }
 
-/* Who asks, and the exec that is meant; the row is to be cleared. */
-struct meant {
-	struct asker	 a;
-	struct sandbox	*sb;
-	struct exec	*ex;		/* NULL: it has ended */
-	struct exec_row	 r;
-};
-
-static int
+int
 exec_begin(struct meant *q, struct frame *f, const void *msg,
     const char *name)
 {

@@ -20,7 +20,8 @@ request_always(uint32_t type)
 {
 	return (type == PROTO_HELLO || type == PROTO_LIST ||
 	    type == PROTO_STOP || type == PROTO_DELETE ||
-	    type == PROTO_KILL || type == PROTO_INPUT_END);
+	    type == PROTO_KILL || type == PROTO_INPUT_END ||
+	    type == PROTO_DETACH);
 }
 
 /*

@@ -38,6 +38,7 @@ static int	worker_pair(int [2]);
 #define socketpair(domain, type, protocol, sv)	worker_pair(sv)
 #include "call.c"
 #undef socketpair
+#include "tty.c"
 #undef socket
 #undef connect
 #undef exit

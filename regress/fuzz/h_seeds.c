@@ -271,6 +271,11 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 	    2 };
 	static const struct gp_input_end input_end = { 2 };
 	static const struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
+	static const struct gp_start	 start_tty = {
+		.flags = GP_START_INPUT | GP_START_TTY, .rows = 24, .cols = 80,
+		.argc = 1, .args = "sh", .argslen = 3, .env = "", .dir = "/"
+	};
+	static const struct gp_resize	 size_m = { 25, 81 };
 	static const struct gp_cancel	 cancel = { 1000 };
 	static const struct gp_stop	 stop = { 1000 };
 	static const struct gp_ping	 ping;
@@ -312,6 +317,10 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 		return (0);
 	case 15:
 		return (gp_encode_forget(buf, size, 1));
+	case 16:
+		return (gp_encode_start(buf, size, 2, &start_tty));
+	case 17:
+		return (gp_encode_resize(buf, size, 2, &size_m));
 	default:
 		return (gp_encode_stop(buf, size, &stop));
 	}
@@ -325,7 +334,7 @@ to_guest(void)
 	unsigned int	 i;
 	ssize_t		 n;
 
-	for (i = 0; i < 17; i++) {
+	for (i = 0; i < 19; i++) {
 		if ((n = word_to_guest(BUF, i)) != 0)
 			frame(buf, n, 0, i);
 		/* Each frame was a seed alone; all of them are another. */

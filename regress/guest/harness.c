@@ -558,6 +558,8 @@ rig_start_v(struct rig *r, uint64_t k, uint32_t flags, uint32_t timeout,
 	m.args = args;
 	m.env = envs;
 	m.dir = dir;
+	m.rows = 24;		/* of a terminal alone */
+	m.cols = 80;
 	ATF_REQUIRE((n = gp_pack(args, sizeof(args), argv, &m.argc)) != -1);
 	m.argslen = n;
 	ATF_REQUIRE((n = gp_pack(envs, sizeof(envs), env, &m.envc)) != -1);
@@ -645,6 +647,15 @@ rig_signal(struct rig *r, uint64_t k, int signo, uint32_t flags)
 	uint8_t			 buf[64];
 
 	rig_send(r, buf, gp_encode_signal(buf, sizeof(buf), k, &m));
+}
+
+void
+rig_resize(struct rig *r, uint64_t k, uint32_t rows, uint32_t cols)
+{
+	struct gp_resize	 m = { .rows = rows, .cols = cols };
+	uint8_t			 buf[64];
+
+	rig_send(r, buf, gp_encode_resize(buf, sizeof(buf), k, &m));
 }
 
 void

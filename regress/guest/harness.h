@@ -109,6 +109,7 @@ void	 rig_ack(struct rig *, uint64_t, int);
 size_t	 rig_input(struct rig *, uint64_t, const uint8_t *, size_t, uint64_t);
 void	 rig_input_end(struct rig *, uint64_t, uint64_t);
 void	 rig_signal(struct rig *, uint64_t, int, uint32_t);
+void	 rig_resize(struct rig *, uint64_t, uint32_t, uint32_t);
 void	 rig_cancel(struct rig *, uint64_t, uint32_t);
 void	 rig_forget(struct rig *, uint64_t);
 void	 rig_stop(struct rig *, uint32_t);

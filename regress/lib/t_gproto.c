@@ -123,6 +123,7 @@ ATF_TC_BODY(runner_frames, tc)
 	struct gp_input		 in = { 9, (const uint8_t *)"x", 1 }, in2;
 	struct gp_input_end	 ie = { 10 }, ie2;
 	struct gp_signal	 sig = { 64, GP_SIGNAL_TREE }, sig2;
+	struct gp_resize	 size = { 1, GP_MAX_SIZE }, size2;
 	struct gp_cancel	 cancel = { GP_MAX_MS }, cancel2;
 	struct gp_stop		 stop = { 1000 }, stop2;
 	struct gp_ping		 ping = { 99 }, ping2;
@@ -142,6 +143,13 @@ ATF_TC_BODY(runner_frames, tc)
 	ATF_CHECK_EQ(ie.total, ie2.total);
 	THERE_AND_BACK(signal, GP_SIGNAL, GP_RUNNER, 7, sig, sig2);
 	ATF_CHECK_EQ(sig.signo, sig2.signo);
+	THERE_AND_BACK(resize, GP_RESIZE, GP_RUNNER, 7, size, size2);
+	ATF_CHECK_EQ(1, size2.rows);
+	ATF_CHECK_EQ(GP_MAX_SIZE, size2.cols);
+	size.rows = 0;
+	ATF_CHECK_EQ(-1, gp_encode_resize(buf, sizeof(buf), 7, &size));
+	size.rows = GP_MAX_SIZE + 1;
+	ATF_CHECK_EQ(-1, gp_encode_resize(buf, sizeof(buf), 7, &size));
 	THERE_AND_BACK(cancel, GP_CANCEL, GP_RUNNER, 7, cancel, cancel2);
 	ATF_CHECK_EQ(cancel.grace, cancel2.grace);
 	THERE_AND_BACK(stop, GP_STOP, GP_RUNNER, 0, stop, stop2);
@@ -165,8 +173,9 @@ ATF_TC_BODY(start, tc)
 	char			*ev[] = { "A=", "B=x=y", NULL };
 	struct gp_start		 m = { .flags = GP_START_FLAGS,
 				    .timeout = 1, .grace = 2, .out = 3,
-				    .err = 4, .args = args, .env = env,
-				    .dir = "/dir" };
+				    .err = 4, .rows = 1,
+				    .cols = GP_MAX_SIZE, .args = args,
+				    .env = env, .dir = "/dir" };
 	struct gp_start		 b;
 	const char		*p;
 
@@ -184,6 +193,8 @@ ATF_TC_BODY(start, tc)
 	ATF_CHECK_EQ(m.grace, b.grace);
 	ATF_CHECK_EQ(3, b.out);
 	ATF_CHECK_EQ(4, b.err);
+	ATF_CHECK_EQ(1, b.rows);
+	ATF_CHECK_EQ(GP_MAX_SIZE, b.cols);
 	ATF_CHECK_EQ(3, b.argc);
 	ATF_CHECK_EQ(2, b.envc);
 	ATF_CHECK(strcmp(b.dir, "/dir") == 0);
@@ -198,6 +209,17 @@ ATF_TC_BODY(start, tc)
 	ATF_CHECK(strcmp(p, "B=x=y") == 0);
 	ATF_CHECK(gp_next(p, b.env, b.envlen) == NULL);
 	ATF_CHECK(gp_next(NULL, b.env, 0) == NULL);
+	/* Without a terminal there is no size, and no room for one. */
+	m.flags = 0;
+	THERE_AND_BACK(start, GP_START, GP_RUNNER, 7, m, b);
+	ATF_CHECK_EQ(0, b.rows);
+	ATF_CHECK_EQ(3, b.argc);
+	m.flags = GP_START_TTY;
+	m.rows = 0;
+	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	m.rows = GP_MAX_SIZE + 1;
+	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	m.flags = 0;
 	/* The least there can be. */
 	m.argc = 1;
 	m.args = "";

@@ -391,7 +391,7 @@ ATF_TC_BODY(hello_lies, tc)
 	char			 version[64];
 	int			 i;
 
-	snprintf(version, sizeof(version), "protocol %d, and not %d or "
+	snprintf(version, sizeof(version), "protocol %d, and not %d to "
 	    "%d", GP_VERSION + 1, GP_VERSION_OLDEST, GP_VERSION);
 	rig_start(r);
 	memset(&h, 0, sizeof(h));
@@ -439,7 +439,7 @@ ATF_TC_BODY(hello_lies, tc)
 ATF_TC(versions);
 ATF_TC_HEAD(versions, tc)
 {
-	atf_tc_set_md_var(tc, "descr", "(R7) the last two versions of guests");
+	atf_tc_set_md_var(tc, "descr", "(R7) each version of guests that is spoken");
 }
 ATF_TC_BODY(versions, tc)
 {

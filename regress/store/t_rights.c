@@ -32,6 +32,8 @@ static const struct {
 	{ PROTO_LOGS, RIGHT_EXEC, "web.1" },
 	{ PROTO_WAIT, RIGHT_EXEC, "web.1" },
 	{ PROTO_KILL, RIGHT_EXEC, "web.1" },
+	{ PROTO_RESIZE, RIGHT_EXEC, "web.1" },
+	{ PROTO_DETACH, RIGHT_EXEC, "web.1" },
 	{ PROTO_EVENTS, RIGHT_EVENTS, "web" },
 	{ PROTO_IMAGE_IMPORT, RIGHT_IMAGES, NULL },
 	{ PROTO_RELOAD, RIGHT_ADMIN, NULL },
@@ -62,6 +64,8 @@ ask(uint64_t number, uint32_t type, const char *on)
 		struct proto_input_end		 input_end;
 		struct proto_wait		 wait;
 		struct proto_kill		 kill;
+		struct proto_resize		 resize;
+		struct proto_detach		 detach;
 		struct proto_events		 events;
 		struct proto_image_import	 import;
 	}		 m;
@@ -88,6 +92,13 @@ ask(uint64_t number, uint32_t type, const char *on)
 		break;
 	case PROTO_KILL:
 		m.kill.exec = buf;
+		break;
+	case PROTO_RESIZE:
+		m.resize.exec = buf;
+		m.resize.rows = m.resize.cols = 1;
+		break;
+	case PROTO_DETACH:
+		m.detach.exec = buf;
 		break;
 	case PROTO_EVENTS:
 		m.events.sandbox = buf;

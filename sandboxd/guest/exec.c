@@ -66,7 +66,7 @@ exec_alloc(void)
 		memset(e, 0, sizeof(*e));
 		/* Nought is a descriptor. */
 		e->ctl = e->in.fd = e->out[0].fd = e->out[1].fd = -1;
-		e->far[0] = e->far[1] = -1;
+		e->far[0] = e->far[1] = e->tty = -1;
 		e->reaper = -1;
 		e->in.total = UINT64_MAX;
 		return (e);
@@ -80,6 +80,7 @@ exec_close(struct exec *e)
 	input_close(e);
 	output_close(e, 0);
 	output_close(e, 1);
+	tty_close(e);
 	reaper_close(e);
 }
 
@@ -169,6 +170,8 @@ exec_start(uint64_t k, const struct gp_start *m)
 	e->state = EX_STARTING;
 	g.oom = limits_oom();
 	e->flags = m->flags;
+	e->rows = m->rows;
+	e->cols = m->cols;
 	e->grace = m->grace;
 	if (m->timeout != 0)
 		e->deadline = g.now + m->timeout * MSEC;
@@ -188,6 +191,7 @@ exec_retry(struct exec *e)
 	e->sh = NULL;
 	output_close(e, 0);
 	output_close(e, 1);
+	tty_close(e);
 	if (e->in.fd != -1)
 		close(e->in.fd);
 	e->in.fd = -1;
@@ -292,6 +296,10 @@ exec_ended(struct exec *e)
 	} else
 		e->background = tree_count(e);
 	input_close(e);
+	/* The terminal goes with it: what is left on it gets a hang-up. */
+	if (e->tty != -1)
+		output_close(e, 0);
+	tty_close(e);
 	e->state = EX_ENDED;
 	e->deadline = 0;
 	if (e->sh->stage == SH_EMPTY && e->reaper != -1)

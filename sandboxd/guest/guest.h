@@ -56,6 +56,7 @@ enum stage {
 
 enum where {
 	AT_FORK,
+	AT_TTY,
 	AT_DIR,
 	AT_EXEC
 };
@@ -96,6 +97,10 @@ struct input {
 	uint64_t	 base;
 	uint64_t	 end;
 	uint64_t	 total;		/* of INPUT_END, or UINT64_MAX */
+	uint8_t		 last;		/* byte that a terminal got */
+	uint8_t		 eofs[2];	/* characters that end its input */
+	int		 neofs;		/* ... that are still to be written */
+	int		 ended;		/* it has been told */
 };
 
 enum exec_state {
@@ -154,6 +159,9 @@ struct exec {
 	int		 gone;		/* nothing of the tree is left */
 	struct output	 out[2];
 	struct input	 in;
+	int		 tty;		/* the command's end of it, -1 none */
+	uint32_t	 rows;
+	uint32_t	 cols;
 
 	uint32_t	 kind;		/* GP_TIMED_OUT, GP_CANCELLED, or 0 */
 	uint32_t	 grace;		/* ms, for the timeout */
@@ -277,6 +285,13 @@ int		 input_take(struct exec *, const struct gp_input *);
 int		 input_end(struct exec *, uint64_t);
 void		 input_write(struct exec *);
 void		 input_close(struct exec *);
+
+/* tty.c */
+int		 tty_open(struct exec *);
+void		 tty_close(struct exec *);
+void		 tty_resize(struct exec *, uint32_t, uint32_t);
+int		 tty_take(void);
+void		 tty_input_end(struct exec *);
 
 /* reaper.c */
 void		 close_from(int);

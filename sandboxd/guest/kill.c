@@ -25,6 +25,19 @@ kill_hard(struct exec *e)
 }
 
 /*
+ * Shells on a terminal let TERM pass, and what is stopped hears nothing.  The
+ * terminal itself stays until the end: what they say to this is output.
+ */
+static void
+kill_hangup(const struct exec *e)
+{
+	if (e->tty == -1)
+		return;
+	tree_signal(e, SIGHUP, 0, NULL);
+	tree_signal(e, SIGCONT, 0, NULL);
+}
+
+/*
  * Ends all that e has.  The kind is what is told of it if its first process
  * still runs; 0 leaves it to the status.
  */
@@ -51,6 +64,7 @@ kill_begin(struct exec *e, uint32_t kind, uint32_t grace)
 	fault("guest.term.before");
 	e->kill = KILL_TERM;
 	e->kill_at = at;
+	kill_hangup(e);
 	tree_signal(e, SIGTERM, 0, NULL);
 }
 
@@ -198,9 +212,10 @@ kill_started(struct exec *e)
 			kill_first(e, s);
 	}
 	e->signals = e->tree_signals = 0;
-	if (e->kill == KILL_TERM)
+	if (e->kill == KILL_TERM) {
+		kill_hangup(e);
 		tree_signal(e, SIGTERM, 0, NULL);
-	else if (e->kill == KILL_KILL)
+	} else if (e->kill == KILL_KILL)
 		e->kill_at = g.now;
 }
 

@@ -390,6 +390,18 @@ recv_signal(const struct gp_frame *f, struct exec *e)
 }
 
 static int
+recv_resize(const struct gp_frame *f, struct exec *e)
+{
+	struct gp_resize	 m;
+
+	if (gp_decode_resize(&m, f) == -1)
+		return (-1);
+	if (e != NULL)
+		tty_resize(e, m.rows, m.cols);
+	return (0);
+}
+
+static int
 recv_cancel(const struct gp_frame *f, struct exec *e)
 {
 	struct gp_cancel	 m;
@@ -488,6 +500,8 @@ link_dispatch(const struct gp_frame *f)
 		return (recv_cancel(f, e));
 	case GP_FORGET:
 		return (recv_forget(f, e));
+	case GP_RESIZE:
+		return (recv_resize(f, e));
 	case GP_STOP:
 		return (recv_stop(f));
 	case GP_PING:

@@ -202,6 +202,11 @@ run_command(struct shared *sh)
 	if (!__sync_bool_compare_and_swap(&sh->pid, 0, getpid()))
 		_exit(127);
 	setsid();
+	sh->where = AT_TTY;
+	if ((sh->flags & GP_START_TTY) != 0 && tty_take() == -1) {
+		sh->error = errno;
+		_exit(127);
+	}
 	if ((sh->flags & GP_START_MERGE) != 0)
 		dup2(STDOUT_FILENO, STDERR_FILENO);
 	sigemptyset(&none);
@@ -608,15 +613,42 @@ reaper_pass(struct exec *e, const int *fds)
 	return (sendmsg(e->ctl, &mh, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
+/* The pipes that were made ahead give way to a terminal. */
 static int
-reaper_go(struct exec *e)
+reaper_tty(struct exec *e, int *fds)
 {
-	int	 fds[STREAMS], error = 0;
+	int	 i;
 
+	for (i = 0; i < 2; i++) {
+		output_close(e, i);
+		close(e->far[i]);
+		e->far[i] = -1;
+	}
+	if (tty_open(e) == -1)
+		return (-1);
+	fds[0] = fds[1] = fds[2] = e->tty;
+	return (0);
+}
+
+static int
+reaper_streams(struct exec *e, int *fds)
+{
+	if ((e->flags & GP_START_TTY) != 0)
+		return (reaper_tty(e, fds));
 	if ((fds[0] = reaper_input(e)) == -1)
 		return (-1);
 	fds[1] = e->far[0];
 	fds[2] = e->far[1];
+	return (0);
+}
+
+static int
+reaper_go(struct exec *e)
+{
+	int	 fds[STREAMS], error = 0, i;
+
+	if (reaper_streams(e, fds) == -1)
+		return (-1);
 	if (reaper_pass(e, fds) == -1 && errno != EPIPE &&
 	    errno != ECONNRESET) {
 		/*
@@ -632,11 +664,13 @@ reaper_go(struct exec *e)
 			(void)send(e->ctl, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	}
 	/* A reaper that was killed meanwhile shows by its SIGCHLD. */
-	if (fds[0] != g.nullfd)
+	if (fds[0] != g.nullfd && fds[0] != e->tty)
 		close(fds[0]);
-	close(e->far[0]);
-	close(e->far[1]);
-	e->far[0] = e->far[1] = -1;
+	for (i = 0; i < 2; i++) {
+		if (e->far[i] != -1)
+			close(e->far[i]);
+		e->far[i] = -1;
+	}
 	errno = error;
 	return (error == 0 ? 0 : -1);
 }
@@ -683,6 +717,8 @@ reaper_cause(const struct shared *sh)
 	case ENFILE:
 		return (GP_NS_LIMIT);
 	}
+	if (sh->where == AT_TTY)
+		return (GP_NS_ERROR);
 	if (sh->where == AT_DIR)
 		return (sh->error == EACCES || sh->error == EPERM ?
 		    GP_NS_DIRACCES : GP_NS_NODIR);

@@ -255,8 +255,14 @@ input_write(struct exec *e)
 			input_close(e);
 			return;
 		}
+		if (e->tty != -1)
+			in->last = in->buf[(in->base + w - 1) % GP_WINDOW];
 		in->base += w;
 	}
-	if (in->fd != -1 && in->end == in->total)
+	if (in->fd == -1 || in->end != in->total)
+		return;
+	if (e->tty != -1)
+		tty_input_end(e);
+	else
 		input_close(e);
 }
