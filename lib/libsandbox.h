@@ -171,6 +171,9 @@ int	 sandbox_wait_state(struct sandbox *, const char *id,
 	    const char *states, uint64_t timeout, int again,
 	    struct proto_sandbox *);
 int	 sandbox_kill(struct sandbox *, const struct proto_kill *);
+/* The size of an exec's terminal; and it goes on when its client leaves. */
+int	 sandbox_resize(struct sandbox *, const struct proto_resize *);
+int	 sandbox_detach(struct sandbox *, const struct proto_detach *);
 int	 sandbox_input_end(struct sandbox *, const char *exec,
 	    uint64_t total);
 /*
@@ -217,6 +220,13 @@ struct sandbox_io {
 	int		(*wake)(void *, struct sandbox *, const char *exec);
 	void		*arg;
 	int		 again;
+	/*
+	 * Instead of read(2) from in, which is watched all the same; as that,
+	 * and -1 with EAGAIN for nothing.  May be NULL.
+	 */
+	ssize_t		(*read)(void *, void *, size_t);
+	/* The connection is lost (0), is there again (1); may be NULL. */
+	void		(*link)(void *, int);
 };
 
 /* Runs a command attached, to its end. */

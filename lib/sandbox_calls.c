@@ -314,6 +314,18 @@ sandbox_kill(struct sandbox *sb, const struct proto_kill *k)
 }
 
 int
+sandbox_resize(struct sandbox *sb, const struct proto_resize *r)
+{
+	return (sandbox_call(sb, PROTO_RESIZE, r, NULL, NULL));
+}
+
+int
+sandbox_detach(struct sandbox *sb, const struct proto_detach *d)
+{
+	return (sandbox_call(sb, PROTO_DETACH, d, NULL, NULL));
+}
+
+int
 sandbox_input_end(struct sandbox *sb, const char *exec, uint64_t total)
 {
 	struct proto_input_end	 end;

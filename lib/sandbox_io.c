@@ -59,9 +59,13 @@ reconnect(struct loop *l)
 	for (i = 0; i < SANDBOX_JOB_FDS; i++)
 		if (pfd[i].fd != -1)
 			return (0);
+	if (l->io->link != NULL)
+		l->io->link(l->io->arg, 0);
 	if (sandbox_reopen(l->sb, l->io->again) == -1)
 		return (-1);
 	l->down = 0;
+	if (l->io->link != NULL)
+		l->io->link(l->io->arg, 1);
 	/* If it is lost again this is seen in the next turn. */
 	if (sandbox_job_again(l->job) == -1 && !sandbox_error(l->sb)->lost)
 		return (-1);

@@ -193,7 +193,11 @@ input_read(struct sandbox_job *p)
 
 	if (input_room(p) == -1)
 		return (-1);
-	n = read(p->io->in, p->keep + kept, JOB_INPUT - kept);
+	if (p->io->read != NULL)
+		n = p->io->read(p->io->arg, p->keep + kept,
+		    JOB_INPUT - kept);
+	else
+		n = read(p->io->in, p->keep + kept, JOB_INPUT - kept);
 	if (n == -1 && (errno == EINTR || errno == EAGAIN))
 		return (0);
 	/* One that cannot be read to its end must not look whole. */

@@ -18,6 +18,7 @@ struct attached {
 	struct ctl	*ctl;
 	char		 owner[16];	/* "uid/" as the user wrote it */
 	char		 exec[EXEC_ID_MAX + 17]; /* "" until accepted */
+	int		 watches;	/* it is not ours to end */
 	int		 cancelled;	/* KILL was sent */
 	int		 error;		/* errno of our output */
 };
@@ -88,7 +89,7 @@ attached_out(void *arg, int stream, const void *data, size_t len)
 		fd = STDERR_FILENO;
 	if (at->error == 0 && attached_write(at, fd, data, len) == 0)
 		return (0);
-	if (at->ctl->cmd->run == cmd_logs)
+	if (at->watches)
 		return (-1);
 	/*
 	 * As in a pipeline, a command that nobody listens to has no purpose.
@@ -181,7 +182,7 @@ exec_status(struct ctl *ctl, const struct proto_exec_info *info)
 	    "the end of the command is not known" : info->cause));
 }
 
-static int
+int
 exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
     int argc)
 {
@@ -229,6 +230,55 @@ exec_check(struct ctl *ctl, char **argv, int argc)
 	return (0);
 }
 
+/* Our own three streams.  0, or an exit status and the error told. */
+static int
+attached_begin(struct ctl *ctl, struct attached *at, struct sandbox_io *io,
+    const char *name)
+{
+	const char	*slash;
+
+	memset(at, 0, sizeof(*at));
+	memset(io, 0, sizeof(*io));
+	at->ctl = ctl;
+	if ((slash = strchr(name, '/')) != NULL &&
+	    slash - name < (ptrdiff_t)sizeof(at->owner) - 1)
+		memcpy(at->owner, name, slash - name + 1);
+	io->in = STDIN_FILENO;
+	io->out = attached_out;
+	io->note = attached_note;
+	io->wake = attached_wake;
+	io->arg = at;
+	io->again = CTL_AGAIN;
+	/* Told by write(2), so that the command can be cancelled. */
+	signal(SIGPIPE, SIG_IGN);
+	if ((io->wakefd = signals_catch()) == -1)
+		return (ctl_errno(ctl, "signals"));
+	if (signals_got() != 0)
+		return (EXIT_SIGNAL + signals_got());
+	return (0);
+}
+
+/* Its status, from how the call and our output went. */
+static int
+attached_end(struct attached *at, int ret, struct proto_exec_info *info)
+{
+	struct ctl	*ctl = at->ctl;
+	int		 status;
+
+	if (ret == -1)
+		status = ctl_error(ctl);
+	else if (at->error == EPIPE)
+		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
+		    die_of_pipe();
+	else if (at->error != 0) {
+		errno = at->error;
+		status = ctl_errno(ctl, "output");
+	} else
+		status = exec_status(ctl, info);
+	msg_clear(info, proto_def(PROTO_EXEC_INFO));
+	return (status);
+}
+
 /* Run a command with our own three streams; its status. */
 int
 exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
@@ -237,59 +287,61 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 	struct proto_exec_info	 info;
 	struct sandbox_io	 io;
 	struct attached		 at;
-	const char		*slash;
 	int			 status;
 
 	if (exec_fill(ctl, &req, sandbox, argv, argc) == -1)
 		return (EXIT_OURS);
 	req.flags = EXEC_ATTACH | EXEC_INPUT;
-	memset(&at, 0, sizeof(at));
-	memset(&io, 0, sizeof(io));
+	if ((status = attached_begin(ctl, &at, &io, sandbox)) != 0)
+		return (status);
 	memset(&info, 0, sizeof(info));
-	at.ctl = ctl;
-	if ((slash = strchr(sandbox, '/')) != NULL &&
-	    slash - sandbox < (ptrdiff_t)sizeof(at.owner) - 1)
-		memcpy(at.owner, sandbox, slash - sandbox + 1);
-	io.in = STDIN_FILENO;
-	io.out = attached_out;
-	io.note = attached_note;
-	io.wake = attached_wake;
-	io.arg = &at;
-	io.again = CTL_AGAIN;
-	/* Told by write(2), so that the command can be cancelled. */
-	signal(SIGPIPE, SIG_IGN);
-	if ((io.wakefd = signals_catch()) == -1)
-		return (ctl_errno(ctl, "signals"));
-	if (signals_got() != 0)
-		return (EXIT_SIGNAL + signals_got());
-	if (sandbox_run(ctl->conn, &req, &io, &info) == -1)
-		status = ctl_error(ctl);
-	else if (at.error == EPIPE)
-		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
-		    die_of_pipe();
-	else if (at.error != 0) {
-		errno = at.error;
-		status = ctl_errno(ctl, "output");
-	} else
-		status = exec_status(ctl, &info);
-	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
-	return (status);
+	return (attached_end(&at, sandbox_run(ctl->conn, &req, &io, &info),
+	    &info));
+}
+
+/* One that runs already, on no terminal. */
+int
+exec_attach(struct ctl *ctl, struct proto_attach *req)
+{
+	struct proto_exec_info	 info;
+	struct sandbox_io	 io;
+	struct attached		 at;
+	int			 status;
+
+	if ((status = attached_begin(ctl, &at, &io, req->exec)) != 0)
+		return (status);
+	snprintf(at.exec, sizeof(at.exec), "%s", req->exec);
+	req->streams = 1 << 0 | 1 << 1 | 1 << 2;
+	memset(&info, 0, sizeof(info));
+	return (attached_end(&at, sandbox_attach(ctl->conn, req, &io, &info),
+	    &info));
 }
 
 int
 cmd_exec(struct ctl *ctl)
 {
 	struct proto_exec	 req;
-	struct proto_accepted	 acc;
 
+	if (ctl->interactive)
+		return (exec_terminal(ctl, ctl->argv[0], ctl->argv + 1,
+		    ctl->argc - 1));
 	if (!ctl->detach)
 		return (exec_attached(ctl, ctl->argv[0], ctl->argv + 1,
 		    ctl->argc - 1));
 	if (exec_fill(ctl, &req, ctl->argv[0], ctl->argv + 1,
 	    ctl->argc - 1) == -1)
 		return (EXIT_OURS);
+	return (exec_detached(ctl, &req));
+}
+
+/* Starts it, and tells its name. */
+int
+exec_detached(struct ctl *ctl, struct proto_exec *req)
+{
+	struct proto_accepted	 acc;
+
 	memset(&acc, 0, sizeof(acc));
-	if (sandbox_exec(ctl->conn, &req, &acc) == -1)
+	if (sandbox_exec(ctl->conn, req, &acc) == -1)
 		return (ctl_error(ctl));
 	if (ctl->json)
 		json_proto(stdout, PROTO_ACCEPTED, &acc);
@@ -311,33 +363,50 @@ cmd_kill(struct ctl *ctl)
 	return (0);
 }
 
-int
-cmd_logs(struct ctl *ctl)
+static int
+logs_read(struct ctl *ctl, struct proto_attach *req)
 {
-	struct proto_attach	 req;
 	struct sandbox_io	 io;
 	struct attached		 at;
 
-	memset(&req, 0, sizeof(req));
 	memset(&io, 0, sizeof(io));
 	memset(&at, 0, sizeof(at));
-	req.exec = ctl->argv[0];
-	req.streams = ctl->stream == 0 ? 1 << 1 | 1 << 2 : 1 << ctl->stream;
-	req.follow = ctl->follow;
 	at.ctl = ctl;
+	at.watches = 1;
 	io.in = -1;
 	io.out = attached_out;
 	io.note = attached_note;
 	io.wakefd = -1;
 	io.arg = &at;
 	io.again = CTL_AGAIN;
-	if (sandbox_logs(ctl->conn, &req, &io) == 0)
+	if (sandbox_logs(ctl->conn, req, &io) == 0)
 		return (0);
 	if (at.error != 0) {
 		errno = at.error;
 		return (ctl_errno(ctl, "output"));
 	}
 	return (ctl_error(ctl));
+}
+
+int
+cmd_logs(struct ctl *ctl)
+{
+	struct proto_attach	 req;
+
+	memset(&req, 0, sizeof(req));
+	req.exec = ctl->argv[0];
+	req.streams = ctl->stream == 0 ? 1 << 1 | 1 << 2 : 1 << ctl->stream;
+	req.follow = ctl->follow;
+	return (logs_read(ctl, &req));
+}
+
+/* To its end, without taking part in it. */
+int
+logs_watch(struct ctl *ctl, struct proto_attach *req)
+{
+	req->streams = 1 << 1 | 1 << 2;
+	req->follow = 1;
+	return (logs_read(ctl, req));
 }
 
 struct processes {

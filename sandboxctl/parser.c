@@ -44,8 +44,15 @@ static const struct option_def	 opts_events[] = {
 	{ 'l', "name=value" }, { 'n', "sequence" }, { 'O', NULL },
 	{ 't', "type" }, { 0, NULL }
 };
+static const struct option_def	 opts_attach[] = {
+	{ 'K', "keys" }, { 'n', "offset" }, { 'r', NULL }, { 0, NULL }
+};
 static const struct option_def	 opts_exec[] = {
-	{ 'd', NULL }, { 'e', "name=value" }, { 't', "seconds" },
+	{ 'd', NULL }, { 'e', "name=value" }, { 'i', NULL }, { 'K', "keys" },
+	{ 't', "seconds" }, { 'u', "user" }, { 'w', "directory" }, { 0, NULL }
+};
+static const struct option_def	 opts_shell[] = {
+	{ 'e', "name=value" }, { 'K', "keys" }, { 't', "seconds" },
 	{ 'u', "user" }, { 'w', "directory" }, { 0, NULL }
 };
 static const struct option_def	 opts_extend[] = {
@@ -111,6 +118,7 @@ static const struct option_def	 opts_wait[] = {
 };
 
 const struct command commands[] = {
+	{ "attach", opts_attach, "exec", 1, 1, CMD_STATUS, cmd_attach },
 	{ "cat", opts_none, "id path ...", 2, -1, CMD_FILES, cmd_cat },
 	{ "chmod", opts_none, "id mode path ...", 3, -1, CMD_FILES,
 	    cmd_chmod },
@@ -147,6 +155,8 @@ const struct command commands[] = {
 	{ "run", opts_run, "command [argument ...]", 1, -1, CMD_STATUS,
 	    cmd_run },
 	{ "session", opts_none, "", 0, 0, 0, cmd_session },
+	{ "shell", opts_shell, "id [command ...]", 1, -1,
+	    CMD_STATUS, cmd_shell },
 	{ "show", opts_none, "id", 1, 1, 0, cmd_show },
 	{ "stat", opts_none, "id path ...", 2, -1, CMD_FILES, cmd_stat },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
@@ -445,6 +455,17 @@ parse_stream(const char *str, int *stream)
 	return (0);
 }
 
+static int
+parse_keys(const char *str, const char **out)
+{
+	struct term_keys	 keys;
+
+	if (term_keys(&keys, str) == -1)
+		return (-1);
+	*out = str;
+	return (0);
+}
+
 /* Where these change, what option_must() says does. */
 _Static_assert(SBX_MCPUS_MIN == 10 && SBX_MCPUS_MAX == 1024000 &&
     SBX_MEMORY_MIN == 6 << 20 && SBX_MEMORY_MAX == 1ULL << 50 &&
@@ -469,12 +490,13 @@ option_must(const struct ctl *ctl, int ch)
 		{ 'H', "1 to 3600, with at most three decimals" },
 		{ 'I', "the name of an image" },
 		{ 'i', "the name of a sandbox" },
+		{ 'K', "keys with commas between, as ctrl-p,ctrl-q, or none" },
 		{ 'k', "0.001 to 3650d, with s, m, h, d or w, or none" },
 		{ 'L', "name or name=value" },
 		{ 'l', "name=value" },
 		{ 'M', "a number" },
 		{ 'm', "6M to 1024T, in bytes or with K, M, G or T" },
-		{ 'n', "the number of an event" },
+		{ 'n', "a number from 0 on" },
 		{ 'o', "stdout or stderr" },
 		{ 'p', "a number from 4 to 4194304" },
 		{ 'q', "0.001 to 3650d, with s, m, h, d or w, or none" },
@@ -608,9 +630,15 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	case 'I':
 		return (parse_string(arg, &ctl->image));
 	case 'i':
+		if (arg == NULL) {
+			ctl->interactive = 1;
+			return (0);
+		}
 		return (parse_string(arg, &ctl->id));
 	case 'k':
 		return (parse_span(arg, &ctl->keep));
+	case 'K':
+		return (parse_keys(arg, &ctl->keys));
 	case 'L':
 		return (parse_pair(&ctl->select, arg, 1));
 	case 'l':
@@ -625,6 +653,7 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	case 'm':
 		return (parse_size(arg, &ctl->memory));
 	case 'n':
+		ctl->given = 1;
 		return (parse_number(arg, 0, LLONG_MAX, &ctl->from));
 	case 'O':
 		ctl->oldest = 1;
@@ -663,6 +692,35 @@ parse_option(struct ctl *ctl, int ch, const char *arg)
 	}
 }
 
+/*
+ * What other programs of this kind call a terminal: -it, in one word, or -ti.
+ * To -t these are no times, and -i has no value here.
+ */
+static int
+option_habit(const struct ctl *ctl, int ch, char **argv)
+{
+	const struct option_def	*o;
+	const char		*word;
+
+	for (o = ctl->cmd->opts; o->letter != 0; o++)
+		if (o->letter == 'i' && o->arg == NULL)
+			break;
+	if (o->letter == 0 || ch != 't')
+		return (ch);
+	word = argv[optind - 1];
+	if (optarg == word + 2 && strcmp(word, "-ti") == 0) {
+		optarg = NULL;
+		return ('i');
+	}
+	word = argv[optind - 2];
+	if (optarg == argv[optind - 1] && strcmp(word, "-it") == 0) {
+		optarg = NULL;
+		optind--;
+		return ('i');
+	}
+	return (ch);
+}
+
 /* Options of a command end at the first argument: what follows is its own. */
 static int
 parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
@@ -692,6 +750,7 @@ parse_options(struct ctl *ctl, int argc, char **argv, char *err, size_t errlen)
 			    optopt);
 			return (-1);
 		}
+		ch = option_habit(ctl, ch, argv - 1);
 		if (seen[ch]++ && optarg != NULL && ch != 'e' && ch != 'l' &&
 		    ch != 'L' &&
 		    (ch != 't' || !(ctl->cmd->flags & CMD_TYPE))) {

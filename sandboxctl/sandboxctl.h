@@ -77,6 +77,8 @@ struct ctl {
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	uint64_t		 keep;		/* -k; ms */
+	int			 interactive;	/* -i of exec */
+	const char		*keys;		/* -K */
 	struct kvv		 labels;	/* -l */
 	struct strv		 unlabel;	/* -l name- */
 	struct kvv		 select;	/* -L */
@@ -84,6 +86,7 @@ struct ctl {
 	uint64_t		 max;		/* -M */
 	int			 max_set;
 	uint64_t		 from;		/* -n */
+	int			 given;		/* it was */
 	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
@@ -166,11 +169,45 @@ int		 cmd_update(struct ctl *);
 int		 cmd_exec(struct ctl *);
 int		 exec_check(struct ctl *, char **, int);
 int		 exec_attached(struct ctl *, char *, char **, int);
+int		 exec_attach(struct ctl *, struct proto_attach *);
+int		 logs_watch(struct ctl *, struct proto_attach *);
 int		 exec_status(struct ctl *, const struct proto_exec_info *);
 int		 cmd_kill(struct ctl *);
 int		 cmd_logs(struct ctl *);
 int		 cmd_ps(struct ctl *);
 int		 cmd_wait(struct ctl *);
+
+int		 exec_fill(struct ctl *, struct proto_exec *, char *,
+		    char **, int);
+
+/* cmd_tty.c */
+int		 cmd_attach(struct ctl *);
+int		 cmd_shell(struct ctl *);
+int		 exec_terminal(struct ctl *, char *, char **, int);
+int		 exec_detached(struct ctl *, struct proto_exec *);
+
+/* keys.c */
+#define TERM_KEYS_MAX	16	/* keys that one leaves by */
+#define TERM_KEYS	"ctrl-p,ctrl-q"
+
+struct term_keys {
+	size_t		 n;
+	size_t		 held;		/* of them that were typed */
+	unsigned char	 key[TERM_KEYS_MAX];
+};
+
+int		 term_keys(struct term_keys *, const char *);
+ssize_t		 term_filter(struct term_keys *, const unsigned char *,
+		    size_t, unsigned char *, size_t *);
+
+/* terminal.c */
+int		 term_begin(void);
+void		 term_end(void);
+void		 term_away(int);
+int		 term_is_away(void);
+int		 term_is_raw(void);
+int		 term_news(void);
+int		 term_size(uint32_t *, uint32_t *);
 
 /* cmd_tool.c */
 int		 cmd_tool_download(struct ctl *);

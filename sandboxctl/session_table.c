@@ -61,13 +61,14 @@ static const struct msg_def	 x_input =
 
 /* Sorted by their names. */
 const struct session_def	 session_defs[] = {
-	{ "attach", PROTO_ATTACH, NULL, S_LONG, &x_attach, job_begin },
+	{ "attach", PROTO_ATTACH, "attach", S_LONG, &x_attach, job_begin },
 	{ "call", PROTO_CALL, NULL, S_LONG, &x_call, file_begin },
 	{ "cancel", 0, NULL, S_OF, NULL, call_cancel },
 	{ "create", PROTO_CREATE, "create", S_AGAIN | S_LONG, NULL, NULL },
 	{ "credit", 0, NULL, S_OF, &x_credit, call_credit },
 	{ "ctl", 0, NULL, 0, &x_ctl, ctl_begin },
 	{ "delete", PROTO_DELETE, "delete", S_AGAIN | S_LONG, NULL, NULL },
+	{ "detach", PROTO_DETACH, "attach", 0, NULL, NULL },
 	{ "doctor", PROTO_DOCTOR, "doctor", S_AGAIN, NULL, NULL },
 	{ "events", PROTO_EVENTS, "events", S_AGAIN | S_LONG | S_QUIET, NULL,
 	    NULL },
@@ -87,6 +88,7 @@ const struct session_def	 session_defs[] = {
 	{ "reconcile", PROTO_RECONCILE, "reconcile", S_LONG | S_QUIET, NULL,
 	    NULL },
 	{ "reload", PROTO_RELOAD, "reload", 0, NULL, NULL },
+	{ "resize", PROTO_RESIZE, "attach", 0, NULL, NULL },
 	{ "restart", PROTO_RESTART, "restart", S_LONG, NULL, NULL },
 	{ "resume", PROTO_RESUME, "resume", S_LONG, NULL, NULL },
 	{ "rules", PROTO_RULES, "rules", S_AGAIN, NULL, NULL },

@@ -19,9 +19,14 @@ signals_handler(int signo)
 {
 	int	 save = errno;
 
-	/* The second one is meant for us: leave, whatever is under way. */
-	if (got != 0)
+	/*
+	 * The second one is meant for us: leave, whatever is under way.  And
+	 * so is the first while there is no daemon to hear of it.
+	 */
+	if (got != 0 || term_is_away()) {
+		term_end();
 		_exit(EXIT_SIGNAL + signo);
+	}
 	got = signo;
 	signals_wake();
 	errno = save;

@@ -1,7 +1,7 @@
 /*
  * t_parser.c: the command line of sandboxctl.
  *
- * regress-objs: ../sandboxctl/parser.o
+ * regress-objs: ../sandboxctl/parser.o ../sandboxctl/keys.o
  */
 
 #include <atf-c.h>
@@ -19,12 +19,13 @@ cmd_##name(struct ctl *ctl)						\
 	return (ctl->argc);						\
 }
 
-COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
+COMMAND(attach) COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
 COMMAND(extend) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
-COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(show) COMMAND(status) COMMAND(stop)
+COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session)
+COMMAND(shell) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(tool_download) COMMAND(tool_edit) COMMAND(tool_glob) COMMAND(tool_grep)
 COMMAND(tool_ls) COMMAND(tool_read) COMMAND(tool_upload) COMMAND(tool_write)
 COMMAND(version) COMMAND(wait)
@@ -297,8 +298,76 @@ ATF_TC_BODY(values, tc)
 	ATF_CHECK_EQ(0, parse_signal(""));
 }
 
+/* What of the text passes; with a bar where the last of the keys was met. */
+static const char *
+filtered(const char *keys, const char *text)
+{
+	static char		 all[256];
+	struct term_keys	 k;
+	unsigned char		 out[64];
+	size_t			 i, n, len = 0;
+
+	ATF_REQUIRE_EQ(0, term_keys(&k, keys));
+	/* One by one, as they are typed. */
+	for (i = 0; text[i] != '\0'; i++) {
+		ATF_REQUIRE_EQ(1, term_filter(&k,
+		    (const unsigned char *)text + i, 1, out, &n));
+		memcpy(all + len, out, n);
+		len += n;
+		if (k.n == 0 || k.held < k.n)
+			continue;
+		k.held = 0;
+		all[len++] = '|';
+	}
+	all[len] = '\0';
+	return (all);
+}
+
+ATF_TC_WITHOUT_HEAD(leaving_keys);
+ATF_TC_BODY(leaving_keys, tc)
+{
+	static const char *const bad[] = { "", "ctrl-", "ctrl-1", "ab", "a,",
+	    ",a", "a,,b", "ctrl-aa", " ", "\n", "None", "CTRL-A",
+	    "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q" };
+	struct term_keys	 k;
+	struct ctl		 ctl;
+	char			 err[256];
+	size_t			 i;
+
+	(void)tc;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ATF_CHECK_EQ_MSG(-1, term_keys(&k, bad[i]), "%s", bad[i]);
+	ATF_REQUIRE_EQ(0, term_keys(&k, "ctrl-P,ctrl-],~"));
+	ATF_CHECK_EQ(3, k.n);
+	ATF_CHECK(memcmp(k.key, "\020\035~", 3) == 0);
+	ATF_CHECK(strcmp(filtered("none", "a\020\021b"), "a\020\021b") == 0);
+	ATF_CHECK(strcmp(filtered(TERM_KEYS, "a\020\021b"), "a|b") == 0);
+	ATF_CHECK(strcmp(filtered(TERM_KEYS, "\020x\020\021"),
+	    "\020x|") == 0);
+	ATF_CHECK(strcmp(filtered(TERM_KEYS, "\020\020\021"),
+	    "\020|") == 0);
+	ATF_CHECK(strcmp(filtered("a,a,b", "aaab"), "a|") == 0);
+	ATF_CHECK(strcmp(filtered("a,b,a,c", "ababac"), "ab|") == 0);
+	ATF_CHECK(strcmp(filtered("a,b,a,c", "abax"), "abax") == 0);
+	/* As other programs have it, and times are times. */
+	ATF_REQUIRE_EQ(0, line(&ctl, "exec -it web sh -c x", err,
+	    sizeof(err)));
+	ATF_CHECK(ctl.interactive == 1 && ctl.timeout == 0);
+	ATF_CHECK(ctl.argc == 4 && strcmp(ctl.argv[0], "web") == 0);
+	ATF_REQUIRE_EQ(0, line(&ctl, "exec -d -ti -t 5 web sh", err,
+	    sizeof(err)));
+	ATF_CHECK(ctl.interactive == 1 && ctl.timeout == 5000);
+	ATF_CHECK_EQ(2, ctl.argc);
+	ATF_REQUIRE_EQ(0, line(&ctl, "exec -i -t 5 web sh", err,
+	    sizeof(err)));
+	ATF_CHECK(ctl.interactive == 1 && ctl.timeout == 5000);
+	ATF_CHECK_EQ(-1, line(&ctl, "exec -t i web sh", err, sizeof(err)));
+	ATF_CHECK_EQ(-1, line(&ctl, "shell -it web sh", err, sizeof(err)));
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, leaving_keys);
 	ATF_TP_ADD_TC(tp, commands_found);
 	ATF_TP_ADD_TC(tp, table);
 	ATF_TP_ADD_TC(tp, options);
