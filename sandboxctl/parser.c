@@ -496,7 +496,7 @@ option_must(const struct ctl *ctl, int ch)
 		{ 'l', "name=value" },
 		{ 'M', "a number" },
 		{ 'm', "6M to 1024T, in bytes or with K, M, G or T" },
-		{ 'n', "a number from 0 on" },
+		{ 'n', "the number of an event" },
 		{ 'o', "stdout or stderr" },
 		{ 'p', "a number from 4 to 4194304" },
 		{ 'q', "0.001 to 3650d, with s, m, h, d or w, or none" },
@@ -519,6 +519,8 @@ option_must(const struct ctl *ctl, int ch)
 		return ("a type of events, or audit");
 	if (ch == 't' && ctl->cmd->flags & CMD_SPAN)
 		ch = 'T';
+	if (ch == 'n' && !(ctl->cmd->flags & CMD_TYPE))
+		return ("a number of bytes");
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
 		if (t[i].letter == ch)
 			return (t[i].must);
