@@ -108,8 +108,12 @@ exec_new(struct box *box, const struct msg_start *m)
 	ex->timeout = m->timeout > GP_MAX_MS ? GP_MAX_MS : m->timeout;
 	ex->grace = m->grace > GP_MAX_MS ? GP_MAX_MS : m->grace;
 	ex->again = m->again != 0;
-	ex->rows = m->rows;
-	ex->cols = m->cols;
+	/* Started by a runner before us it has a size that we do not know. */
+	if (m->rows >= 1 && m->rows <= TTY_SIZE_MAX && m->cols >= 1 &&
+	    m->cols <= TTY_SIZE_MAX) {
+		ex->rows = m->rows;
+		ex->cols = m->cols;
+	}
 	memcpy(ex->name, m->exec, sizeof(ex->name));
 	if (m->argv.n > 0)
 		ex->args = exec_pack(m);
@@ -193,8 +197,8 @@ exec_send_start(struct guest *g, struct exec *ex)
 		s.flags |= GP_START_KILL_REST;
 	if (ex->flags & EXEC_TTY) {
 		s.flags |= GP_START_TTY;
-		s.rows = ex->rows;
-		s.cols = ex->cols;
+		s.rows = ex->rows != 0 ? ex->rows : TTY_ROWS;
+		s.cols = ex->cols != 0 ? ex->cols : TTY_COLS;
 		ex->resize = 0;
 	}
 	s.timeout = ex->timeout;
@@ -326,7 +330,7 @@ exec_guest_gone(struct box *box)
 	RB_FOREACH(ex, execs, &box->execs) {
 		ex->named = ex->stated = 0;
 		/* The last one may have been on its way. */
-		ex->resize = ex->rows != 0;
+		ex->resize = ex->flags & EXEC_TTY && ex->rows != 0;
 		if (ex->in != NULL)
 			input_reconnect(ex->in);
 	}

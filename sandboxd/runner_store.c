@@ -147,11 +147,6 @@ runner_recv_start(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (m->n == 0 || m->k == 0)
 		return (-1);
-	/* One output and a size, or no guest would take it. */
-	if (m->flags & EXEC_TTY && m->argv.n > 0 && ((m->flags & EXEC_MERGE) == 0 ||
-	    m->rows < 1 || m->rows > TTY_SIZE_MAX || m->cols < 1 ||
-	    m->cols > TTY_SIZE_MAX))
-		return (-1);
 	if ((box = box_find(m->n)) == NULL) {
 		log_warnx("exec %s in a sandbox without a guest", m->exec);
 		runner_not_started(f, m, GP_NS_UNKNOWN);
@@ -199,10 +194,11 @@ runner_recv_resize(struct chan *ch, struct frame *f, void *msg)
 	struct box		*box;
 
 	(void)ch;
-	(void)f;
 	if (m->rows < 1 || m->rows > TTY_SIZE_MAX || m->cols < 1 ||
-	    m->cols > TTY_SIZE_MAX)
-		return (-1);
+	    m->cols > TTY_SIZE_MAX) {
+		runner_error(f, CODE_INVALID_ARGUMENT, "no such size");
+		return (0);
+	}
 	if ((box = box_find(m->n)) != NULL)
 		tty_resize(box, m->k, m->rows, m->cols);
 	return (0);

@@ -142,7 +142,7 @@ ROOT_TC(jobs, "a shell with job control stops and goes on with its jobs")
 	wait_text(r, 1, "prompt ");
 	keys(r, 1, "sh -c 'trap \"echo on\\$((1 + 1))\" CONT; "
 	    "trap \"exit 3\" INT; "
-	    "echo run$((1 + 1)); while :; do sleep 0.05; done'\n");
+	    "echo run$((1 + 1)); while :; do read x; done'\n");
 	wait_text(r, 1, "run2");
 	keys(r, 1, "\032");
 	wait_text(r, 1, "Stopped");

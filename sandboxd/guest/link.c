@@ -753,8 +753,10 @@ link_flush(void)
 			return;
 		}
 		if (n == -1) {
+			/* The next one's HELLO is to leave; nothing else
+			   may ever wake us. */
 			link_down();
-			return;
+			continue;
 		}
 		if (ln.full)
 			watch_more(ln.fd, SRC_LINK, 0, 0);
