@@ -18,7 +18,7 @@ screen_new()
 
 screen()
 {
-	tm capture-pane -p -t "$1"
+	tm capture-pane -p -t "=$1:"
 }
 
 type_in()
@@ -27,7 +27,8 @@ type_in()
 
 	s=$1
 	shift
-	tm send-keys -t "$s" "$@"
+	# A name alone could be a window's first: that is called as its program.
+	tm send-keys -t "=$s:" "$@"
 }
 
 shows()
@@ -103,7 +104,7 @@ programs_body()
 	shows a '^at>'
 	enter a 'stty size; echo $TERM'
 	shows a '^24 80'
-	tm resize-window -t a -x 100 -y 30
+	tm resize-window -t =a: -x 100 -y 30
 	enter a 'until [ "$(stty size)" = "30 100" ]; do :; done; echo big$((1))'
 	shows a '^big1'
 	enter a 'sh -c "echo run\$((1 + 1)); exec sleep 1000"'
@@ -179,7 +180,7 @@ detach_body()
 	done
 	screen c | grep -q first || atf_fail "$(screen c)"
 	type_in c C-c
-	await '! tm has-session -t c 2>/dev/null' 60
+	await '! tm has-session -t =c 2>/dev/null' 60
 	type_in b C-d
 	ended b 4
 	ended d 0
@@ -250,7 +251,7 @@ restart_body()
 	daemon_kill
 	shows a 'the daemon is away'
 	# The terminal is as it was while nobody hears its keys.
-	await 'tm display -p -t a "#{pane_tty}" >tty && stty -g <$(cat tty) |
+	await 'tm display -p -t =a: "#{pane_tty}" >tty && stty -g <$(cat tty) |
 	    cmp -s - before.a' 60
 	daemon_run
 	await 'type_in a three Enter; screen a | grep -q "^<three>"' 90
