@@ -104,8 +104,9 @@ static const struct option_def	 opts_tool_glob[] = {
 	{ 0, NULL }
 };
 static const struct option_def	 opts_tool_grep[] = {
-	{ 'C', "lines" }, { 'F', NULL }, { 'G', "pattern" }, { 'K', NULL },
-	{ 'M', "number" }, { 'P', NULL }, { 'y', NULL }, { 0, NULL }
+	{ 'C', "lines" }, { 'F', NULL }, { 'G', "pattern" },
+	{ 'M', "number" }, { 'P', NULL }, { 'Q', NULL }, { 'y', NULL },
+	{ 0, NULL }
 };
 static const struct option_def	 opts_tool_ls[] = {
 	{ 'M', "number" }, { 0, NULL }
@@ -564,8 +565,8 @@ parse_call(struct ctl *ctl, int ch)
 		uint32_t	 flag;
 	} t[] = {
 		{ 'A', CALL_F_ANYDEPTH }, { 'D', CALL_F_NODOT },
-		{ 'F', CALL_F_FILES }, { 'K', CALL_F_COUNTS },
-		{ 'N', CALL_F_NUMBER }, { 'P', CALL_F_REGEX },
+		{ 'F', CALL_F_FILES }, { 'N', CALL_F_NUMBER },
+		{ 'P', CALL_F_REGEX }, { 'Q', CALL_F_COUNTS },
 		{ 'U', CALL_F_CRLF }, { 'y', CALL_F_ICASE },
 	};
 	size_t	 i;

@@ -163,7 +163,7 @@ b' c
 	    [(1, True), (2, False)]'
 	ok grep -F two
 	is '[m["path"] for m in r["matches"]][0] == "a.txt"'
-	ok grep -K -y TWO d
+	ok grep -Q -y TWO d
 	is '[m["count"] for m in r["matches"]] == [1, 1]'
 	ok grep 't.o'
 	is 'r["matches"] == []'
