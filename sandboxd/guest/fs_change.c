@@ -38,7 +38,7 @@ fs_mkdir(struct job *j)
 
 	if (change_parents(j, j->m.path) == -1)
 		return;
-	strcpy(path, j->m.path);
+	snprintf(path, sizeof(path), "%s", j->m.path);
 	for (len = strlen(path); len > 1 && path[len - 1] == '/'; len--)
 		path[len - 1] = '\0';
 	if (mkdir(path, DIR_MODE) == -1) {

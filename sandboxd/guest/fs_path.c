@@ -24,7 +24,7 @@ path_split(const char *path, char *dir)
 	memcpy(dir, path, name - path);
 	dir[name - path] = '\0';
 	if (*dir == '\0')
-		strcpy(dir, ".");
+		memcpy(dir, ".", 2);
 	if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return (NULL);
 	return (name);

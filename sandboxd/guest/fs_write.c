@@ -230,7 +230,7 @@ fs_write(struct job *j)
 
 	memset(&t, 0, sizeof(t));
 	t.dirfd = t.from = -1;
-	strcpy(t.path, j->m.path);
+	snprintf(t.path, sizeof(t.path), "%s", j->m.path);
 	if (target_look(j, &t) == -1)
 		return;
 	j->end.count2 = !t.there;
@@ -253,7 +253,7 @@ fs_copy(struct job *j)
 	if ((t.from = fs_open(j, j->m.path, O_RDONLY | (j->m.flags &
 	    CALL_F_NOFOLLOW ? O_NOFOLLOW : 0), &t.fromst)) == -1)
 		return;
-	strcpy(t.path, j->m.path2);
+	snprintf(t.path, sizeof(t.path), "%s", j->m.path2);
 	if (target_look(j, &t) == 0) {
 		j->end.count2 = !t.there;
 		write_whole(j, &t);
