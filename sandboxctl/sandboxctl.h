@@ -29,20 +29,23 @@
 
 struct ctl;
 
-/* An option of a command; arg NULL if it takes none. */
+/* An option of a command; options.h has the kinds. */
 struct option_def {
-	char		 letter;
-	const char	*arg;
+	char		 letter;	/* 0 at the end of a table */
+	int		 many;		/* it may be given again */
+	const char	*arg;		/* its argument, NULL: it takes none */
+	int		(*take)(struct ctl *, const struct option_def *,
+			    const char *);	/* 0, -1, PARSE_TWICE */
+	size_t		 at;		/* of the field in struct ctl */
+	size_t		 given;		/* of an int that becomes 1, or 0 */
+	uint64_t	 min;		/* of a number */
+	uint64_t	 max;
+	const char	*must;		/* what its argument must be */
 };
 
 #define CMD_STATUS	0x1	/* exit statuses are those of exec */
 #define CMD_LOCAL	0x2	/* connects by itself */
-#define CMD_KEYS	0x4	/* -l may name a key alone */
-#define CMD_TYPE	0x8	/* -t is a type, not a time */
-#define CMD_SPAN	0x10	/* -t may be none, and long */
-#define CMD_MINUS	0x20	/* -l takes labels away, too */
-#define CMD_EMPTY	0x40	/* from the third on, arguments may be empty */
-#define CMD_FILES	0x80	/* letters have a meaning of their own */
+#define CMD_EMPTY	0x4	/* from the third on, arguments may be empty */
 
 struct command {
 	const char		*name;	/* one word or two */
@@ -117,13 +120,21 @@ struct ctl {
 extern const struct command	 commands[];
 extern const size_t		 ncommands;
 int		 parse(struct ctl *, int, char **, char *, size_t);
-int		 parse_size(const char *, uint64_t *);
-int		 parse_milli(const char *, uint64_t *);
-int		 parse_signal(const char *);
-int		 parse_span(const char *, uint64_t *);
 void		 parse_free(struct ctl *);
 void		 usage_command(FILE *, const struct command *);
 void		 usage(FILE *);
+
+/* values.c; 0, or -1 if the text is no such value */
+#define PARSE_TWICE	(-2)	/* a name that has a value already */
+int		 parse_keys(const char *, const char **);
+int		 parse_milli(const char *, uint64_t *);
+int		 parse_minus(struct strv *, const char *);
+int		 parse_number(const char *, long long, long long, uint64_t *);
+int		 parse_pair(struct kvv *, const char *, int);
+int		 parse_signal(const char *);	/* 0: it is none */
+int		 parse_size(const char *, uint64_t *);
+int		 parse_span(const char *, uint64_t *);
+int		 parse_stream(const char *, int *);
 
 /* sandboxctl.c */
 int		 ctl_open(struct ctl *);

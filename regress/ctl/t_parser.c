@@ -2,6 +2,7 @@
  * t_parser.c: the command line of sandboxctl.
  *
  * regress-objs: ../sandboxctl/parser.o ../sandboxctl/keys.o
+ * regress-objs: ../sandboxctl/options.o ../sandboxctl/values.o
  */
 
 #include <atf-c.h>
