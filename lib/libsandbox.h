@@ -325,4 +325,106 @@ int	 sandbox_file_write(struct sandbox *, const char *id,
 	    const char *path, const void *, size_t, uint32_t mode,
 	    uint32_t flags);
 
+/*
+ * The tools of an agent, see sandboxctl(8), on files of a sandbox and with
+ * its user's rights.  What they give out as memory is the caller's to free.
+ */
+#define SANDBOX_TOOL_OUTPUT	(16 << 20)	/* bytes that execute gives */
+#define SANDBOX_TOOL_KEEP	(64 << 20)	/* and has in a file, at most */
+#define SANDBOX_TOOL_PAGE	(16 << 20)	/* bytes of a read */
+#define SANDBOX_TOOL_LINES	2000		/* lines, unless told */
+
+/* A line for /bin/sh, of any length, whose input is empty. */
+struct sandbox_tool_command {
+	const char	*id;
+	const char	*line;
+	const char	*dir;		/* NULL: the sandbox's workdir */
+	struct kvv	 env;
+	const char	*user;		/* NULL: the sandbox's */
+	uint64_t	 timeout;	/* ms, 0: none */
+	size_t		 max;		/* bytes; 0: SANDBOX_TOOL_OUTPUT */
+	int		 again;		/* ms, as in struct sandbox_io */
+};
+
+/* Both its outputs, in the order in which they were written. */
+struct sandbox_tool_output {
+	char		*data;
+	size_t		 len;
+	uint64_t	 size;		/* of all that it wrote */
+	int		 code;		/* 128 and a signal; -1: not known */
+	int		 truncated;	/* data is not all of it */
+	int		 timed_out;	/* code is 124 then */
+	char		 exec[EXEC_ID_MAX + 1];
+	char		 file[64];	/* has it from its begin; "": none */
+	uint64_t	 kept;		/* bytes of that */
+};
+
+int	 sandbox_tool_execute(struct sandbox *,
+	    const struct sandbox_tool_command *, struct sandbox_tool_output *);
+
+/* The callback gets each struct file_rec; 0, or -1 to give up. */
+int	 sandbox_tool_ls(struct sandbox *, const char *id, const char *path,
+	    uint64_t max, int (*)(void *, void *), void *,
+	    struct proto_result *);
+int	 sandbox_tool_glob(struct sandbox *, const char *id, const char *path,
+	    const char *pattern, uint32_t flags, uint64_t max,
+	    int (*)(void *, void *), void *, struct proto_result *);
+
+/* The same with each struct grep_rec. */
+struct sandbox_tool_search {
+	const char	*id;
+	const char	*path;		/* a file or a directory */
+	const char	*pattern;
+	const char	*filter;	/* of names; NULL: none */
+	uint32_t	 flags;		/* CALL_F_* */
+	uint64_t	 context;	/* lines before and after */
+	uint64_t	 max;		/* matches; 0: a default */
+};
+
+int	 sandbox_tool_grep(struct sandbox *,
+	    const struct sandbox_tool_search *, int (*)(void *, void *),
+	    void *, struct proto_result *);
+
+struct sandbox_tool_text {
+	uint8_t		*data;
+	size_t		 len;
+	int		 binary;	/* the file is no text */
+	uint64_t	 start;		/* lines, from 1; 0: there are none */
+	uint64_t	 end;
+	int		 counted;
+	uint64_t	 total;		/* lines, if they were counted */
+	int		 more;		/* the next ones begin after end */
+	int		 cut;		/* the last line is not whole */
+};
+
+/* So many lines after the first `offset' ones; flags: CALL_F_NUMBER. */
+int	 sandbox_tool_read(struct sandbox *, const char *id, const char *path,
+	    uint64_t offset, uint64_t limit, uint32_t flags,
+	    struct sandbox_tool_text *);
+/*
+ * A whole file, its bytes in memory or, where fd is not -1, read from or
+ * written to that.  Of a batch each has its code.
+ */
+struct sandbox_tool_file {
+	const char	*path;
+	void		*data;
+	size_t		 len;
+	int		 fd;
+	enum code	 code;
+};
+
+int	 sandbox_tool_write(struct sandbox *, const char *id,
+	    struct sandbox_tool_file *, int *created);
+int	 sandbox_tool_edit(struct sandbox *, const char *id, const char *path,
+	    const void *old, size_t oldlen, const void *text, size_t textlen,
+	    uint32_t flags, uint64_t *count);
+/* And all that is below it. */
+int	 sandbox_tool_delete(struct sandbox *, const char *id,
+	    const char *path, uint64_t *count);
+/* -1 alone if the others cannot be tried; max bytes of one, 0: any. */
+int	 sandbox_tool_upload(struct sandbox *, const char *id,
+	    struct sandbox_tool_file *, size_t n);
+int	 sandbox_tool_download(struct sandbox *, const char *id,
+	    struct sandbox_tool_file *, size_t n, size_t max);
+
 #endif

@@ -103,6 +103,9 @@ static const struct option_def	 opts_update[] = {
 static const struct option_def	 opts_tool_edit[] = {
 	OPT_ALL, OPT_CALL('U', CALL_F_CRLF), OPT_END
 };
+static const struct option_def	 opts_tool_execute[] = {
+	OPT_ENV, OPT_MAX, OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
+};
 static const struct option_def	 opts_tool_glob[] = {
 	OPT_CALL('A', CALL_F_ANYDEPTH), OPT_CALL('D', CALL_F_NODOT),
 	OPT_CALL('F', CALL_F_FILES), OPT_MAX, OPT_END
@@ -163,10 +166,13 @@ const struct command commands[] = {
 	{ "stat", opts_none, "id path ...", 2, -1, 0, cmd_stat },
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, 0, cmd_stop },
+	{ "tool delete", opts_none, "id path", 2, 2, 0, cmd_tool_delete },
 	{ "tool download", opts_none, "id path ...", 2, -1, 0,
 	    cmd_tool_download },
 	{ "tool edit", opts_tool_edit, "id path old new", 4, 4, CMD_EMPTY,
 	    cmd_tool_edit },
+	{ "tool execute", opts_tool_execute, "id command", 2, 2, 0,
+	    cmd_tool_execute },
 	{ "tool glob", opts_tool_glob, "id pattern [path]", 2, 3, 0,
 	    cmd_tool_glob },
 	{ "tool grep", opts_tool_grep, "id pattern [path]", 2, 3, 0,

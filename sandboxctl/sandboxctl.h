@@ -221,8 +221,10 @@ int		 term_news(void);
 int		 term_size(uint32_t *, uint32_t *);
 
 /* cmd_tool.c */
+int		 cmd_tool_delete(struct ctl *);
 int		 cmd_tool_download(struct ctl *);
 int		 cmd_tool_edit(struct ctl *);
+int		 cmd_tool_execute(struct ctl *);
 int		 cmd_tool_glob(struct ctl *);
 int		 cmd_tool_grep(struct ctl *);
 int		 cmd_tool_ls(struct ctl *);

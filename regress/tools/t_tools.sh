@@ -12,7 +12,8 @@ tool()
 	_opts=
 	while :; do
 		case ${1:-} in
-		-[BCGM]) _opts="$_opts $1 $2"; shift 2 ;;
+		-[BCGMetw]) _opts="$_opts $1 $2"; shift 2 ;;
+		-) break ;;
 		-?*) _opts="$_opts $1"; shift ;;
 		*) break ;;
 		esac
@@ -193,6 +194,15 @@ b' c
 	    False]'
 	is '__import__("base64").b64decode(r[0]["content"]) ==
 	    bytes(range(256))'
+	# delete: a file, a tree, and what is not there
+	put x/y/z 'here'
+	put x/y/w 'there'
+	ok delete x/y/z
+	is 'r == {"path": "x/y/z", "deleted": 1}'
+	ok delete x
+	is 'r["deleted"] == 3'
+	no file_not_found delete x/y/z
+	no file_not_found ls x
 }
 
 atf_test_case busybox cleanup
@@ -234,6 +244,98 @@ busybox_cleanup()
 	daemon_cleanup
 }
 
+# run expression line: the answer to a command line is so.
+run()
+{
+	ok execute "$2"
+	is "$1"
+}
+
+atf_test_case execute cleanup
+execute_head()
+{
+	atf_set descr 'command lines: output, status, bounds, time'
+	atf_set timeout 300
+}
+execute_body()
+{
+	world
+	box
+	run 'sorted(r) == ["exec", "exit_code", "output", "size", "timed_out",
+	    "truncated"] and r["output"] == "hi\n" and r["exit_code"] == 0 and
+	    not r["truncated"]' 'echo hi'
+	run 'r["exit_code"] == 42 and r["output"] == "" and r["size"] == 0' \
+	    'exit 42'
+	run 'r["exit_code"] == 127' nonexistent_command
+	run 'r["exit_code"] == 137' 'kill -9 $$'
+	# As they were written, and not one stream behind the other.
+	run 'r["output"] == "".join("o%d\ne%d\n" % (i, i)
+	    for i in range(1, 51))' \
+	    'for i in $(seq 50); do echo o$i; echo e$i >&2; done'
+	run 'r["output"] == {"base64": "YQBi/w=="}' "printf 'a\\0b\\377'"
+	run 'r["output"] == "a\0b"' "printf 'a\\0b'"
+	run 'r["output"] == "done\n"' 'cat; echo done'
+	run 'r["output"] == "x y\n"' 'A="x y"; echo $A'
+	ok execute -w /tmp -e 'A=two' 'pwd; echo $A'
+	is 'r["output"] == "/tmp\ntwo\n"'
+	# What is left in the background does not hold it up, nor does time.
+	date +%s >from
+	run 'r["output"] == "hi\n"' 'sleep 60 & echo hi'
+	ok execute -t 1 'echo begun; sleep 977'
+	is 'r["exit_code"] == 124 and r["timed_out"] and
+	    r["output"] == "begun\n" and not r["truncated"]'
+	[ $(($(date +%s) - $(cat from))) -lt 40 ] || atf_fail "it took long"
+	run 'r["output"] == ""' 'ps | grep "[s]leep 977"'
+	# 512000 bytes, whole, and five at once.
+	_pids=
+	for i in 1 2 3 4 5; do
+		"$CTL" tool execute "$BOX" "yes $i | head -c 512000" >big$i &
+		_pids="$_pids $!"
+	done
+	for i in $_pids; do
+		wait "$i" || atf_fail "five at once"
+	done
+	for i in 1 2 3 4 5; do
+		cp big$i answer
+		is 'len(r["output"]) == 512000 and not r["truncated"] and
+		    set(r["output"]) == {"'$i'", "\n"}'
+	done
+	# What is too much ends no command, and is read in pieces.
+	ok execute -M 1000 'i=0; while [ $i -lt 100000 ]; do echo line $i;
+	    i=$((i + 1)); done; exit 7'
+	is 'r["exit_code"] == 7 and r["truncated"] and
+	    len(r["output"]) == 1000 and r["size"] == 1088890 and
+	    r["kept"] == r["size"]'
+	_file=$(sed 's/.*"file":"\([^"]*\)".*/\1/' answer)
+	ok read -B 99998 "$_file"
+	is 'r["content"] == "line 99998\nline 99999\n" and
+	    r["total_lines"] == 100000'
+	ok execute -M 4 "printf 'aaa\\303\\274b'"
+	is 'r["output"] == "aaa" and r["truncated"] and r["size"] == 6 and
+	    r["kept"] == 6'
+	# Lines that are longer than an argument may be: 402218 bytes.
+	awk 'BEGIN { printf ": "; for (i = 0; i < 402000; i++) printf "x";
+	    printf "\necho \"$0 it'"'"'s\" %s; cat; exit 9\n", "$((2 + 3))"
+	    }' >long
+	ok execute - <long
+	is 'r["output"] == "/bin/sh it'"'"'s 5\n" and r["exit_code"] == 9'
+	head -c 402000 long | tail -c 401998 >tail
+	{ printf "printf %%s "; cat tail; printf " | wc -c\n"; } >long
+	ok execute - <long
+	is 'r["output"].strip() == "401998"'
+	printf 'a\0b' >nul
+	no invalid_argument execute - <nul
+	# What is not the command's is no status.
+	no invalid_argument execute -w /nothing 'echo hi'
+	"$CTL" delete "$BOX"
+	no wrong_state execute 'echo hi'
+	daemon_stop
+}
+execute_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case scratch cleanup
 scratch_head()
 {
@@ -249,6 +351,7 @@ scratch_body()
 	atf_check -o ignore "$CTL" image import "tools-nothing-$$" nothing.tar
 	box -I "tools-nothing-$$"
 	cases
+	no invalid_argument execute 'echo hi'
 	"$CTL" delete "$BOX"
 	daemon_stop
 }
@@ -260,5 +363,6 @@ scratch_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case busybox
+	atf_add_test_case execute
 	atf_add_test_case scratch
 }

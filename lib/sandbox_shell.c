@@ -1,0 +1,296 @@
+/*
+ * libsandbox: a command line of an agent.  Its output is held up to a bound;
+ * what is beyond goes, from the first byte on, into a file of the sandbox, so
+ * that it can be read there in pieces.
+ */
+
+#include <sys/types.h>
+#include <sys/mman.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sandbox_int.h"
+
+#define SHELL_LINE	65536		/* bytes that go as an argument */
+#define SHELL_PIECE	(1 << 20)	/* of the file, written at once */
+#define SHELL_TIMEOUT	124		/* as of timeout(1) */
+
+/*
+ * The kernel takes 128 KiB of one argument, and no failure is told that a
+ * program could tell from one of the shell.  What is longer comes as input.
+ */
+static const char	 from_input[] =
+    "sandboxd_line=$(cat) || exit; "
+    "eval \"unset sandboxd_line; $sandboxd_line\" </dev/null";
+
+struct shell {
+	struct sandbox			*sb;
+	const struct sandbox_tool_command *cmd;
+	struct sandbox_tool_output	*o;
+	size_t				 size;	/* of o->data */
+	size_t				 max;
+	uint8_t				*piece;	/* for the file */
+	size_t				 piecelen;
+	int				 keeps;	/* 1: there is one; -1: no more */
+	int				 failed;	/* errno */
+};
+
+static int
+shell_more(struct shell *s, size_t len)
+{
+	char	*n;
+	size_t	 size;
+
+	if (s->size - s->o->len >= len)
+		return (0);
+	size = 2 * (s->o->len + len);
+	if (size > s->max)
+		size = s->max;
+	if ((n = realloc(s->o->data, size)) == NULL) {
+		s->failed = ENOMEM;
+		return (-1);
+	}
+	s->o->data = n;
+	s->size = size;
+	return (0);
+}
+
+/* Behind what the file has; what it cannot hold is left out from here on. */
+static void
+file_add(struct shell *s, const uint8_t *p, size_t len)
+{
+	struct sandbox_error	 err;
+	struct proto_result	 res;
+	struct proto_call	 c;
+	size_t			 n;
+
+	memset(&c, 0, sizeof(c));
+	c.sandbox = (char *)(uintptr_t)s->cmd->id;
+	c.op = CALL_WRITE;
+	c.path = s->o->file;
+	c.mode = 0600;
+	for (; len > 0 && s->keeps == 1; p += n, len -= n) {
+		n = len < CALL_DATA_MAX ? len : CALL_DATA_MAX;
+		c.flags = CALL_F_NOFOLLOW |
+		    (s->o->kept == 0 ? CALL_F_TRUNC : 0);
+		c.offset = s->o->kept;
+		c.data.data = (uint8_t *)(uintptr_t)p;
+		c.data.len = n;
+		err = *sandbox_error(s->sb);
+		if (sandbox_file_call(s->sb, &c, NULL, &res) == -1) {
+			s->keeps = -1;
+			s->sb->err = err;
+			s->sb->err.lost = sandbox_fd(s->sb) == -1;
+			return;
+		}
+		s->o->kept += n;
+		if (s->o->kept >= SANDBOX_TOOL_KEEP)
+			s->keeps = -1;
+	}
+}
+
+static void
+file_flush(struct shell *s)
+{
+	if (s->keeps == 1)
+		file_add(s, s->piece, s->piecelen);
+	s->piecelen = 0;
+}
+
+/* The first byte that was too many: all that was before goes into a file. */
+static void
+file_begin(struct shell *s)
+{
+	const char	*n = strrchr(s->o->exec, '.');
+
+	s->keeps = -1;
+	if (n == NULL || (s->piece = malloc(SHELL_PIECE)) == NULL)
+		return;
+	snprintf(s->o->file, sizeof(s->o->file), "/tmp/.sandboxd-output-%s",
+	    n + 1);
+	s->keeps = 1;
+	file_add(s, (const uint8_t *)s->o->data, s->o->len);
+}
+
+static void
+file_put(struct shell *s, const uint8_t *p, size_t len)
+{
+	size_t	 n;
+
+	for (; len > 0 && s->keeps == 1; p += n, len -= n) {
+		n = SHELL_PIECE - s->piecelen;
+		if (n > len)
+			n = len;
+		memcpy(s->piece + s->piecelen, p, n);
+		if ((s->piecelen += n) == SHELL_PIECE)
+			file_flush(s);
+	}
+}
+
+static int
+shell_out(void *arg, int stream, const void *data, size_t len)
+{
+	struct shell	*s = arg;
+	size_t		 n = s->max - s->o->len;
+
+	(void)stream;
+	s->o->size += len;
+	if (n > len)
+		n = len;
+	if (shell_more(s, n) == -1) {
+		errno = s->failed;
+		return (-1);
+	}
+	if (n < len && s->keeps == 0)
+		file_begin(s);
+	if (n > 0)
+		memcpy(s->o->data + s->o->len, data, n);
+	s->o->len += n;
+	if (n < len)
+		file_put(s, data, len);
+	return (0);
+}
+
+static void
+shell_note(void *arg, const struct sandbox_answer *a)
+{
+	struct shell	*s = arg;
+
+	if (a->type == PROTO_ACCEPTED)
+		strlcpy(s->o->exec, a->u.accepted.id, sizeof(s->o->exec));
+	else if (a->type == PROTO_GAP)
+		s->o->truncated = 1;
+}
+
+/* The line as a file that can be read, for what is no argument; or -1. */
+static int
+shell_input(const char *line)
+{
+	size_t	 len = strlen(line);
+	ssize_t	 n;
+	int	 fd;
+
+	if ((fd = memfd_create("line", MFD_CLOEXEC)) == -1)
+		return (-1);
+	for (; len > 0; line += n, len -= n)
+		if ((n = write(fd, line, len)) == -1) {
+			close(fd);
+			return (-1);
+		}
+	if (lseek(fd, 0, SEEK_SET) == -1) {
+		close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+/* How it ended; -1 if it did not begin. */
+static int
+shell_end(struct shell *s, const struct proto_exec_info *info)
+{
+	struct sandbox_tool_output	*o = s->o;
+
+	o->code = -1;
+	strlcpy(o->exec, info->id, sizeof(o->exec));
+	if (strcmp(info->state, "exited") == 0)
+		o->code = info->code & 0xff;
+	else if (strcmp(info->state, "signaled") == 0)
+		o->code = 128 + info->code;
+	else if (strcmp(info->state, "timed_out") == 0) {
+		o->code = SHELL_TIMEOUT;
+		o->timed_out = 1;
+	} else if (strcmp(info->state, "failed") == 0)
+		return (sandbox_fail(s->sb, CODE_INVALID_ARGUMENT,
+		    "/bin/sh: %.200s", info->cause));
+	return (0);
+}
+
+/* A bound is not to make a character of UTF-8 into none. */
+static void
+shell_cut(struct sandbox_tool_output *o)
+{
+	size_t	 n = o->len, i;
+	uint8_t	 c;
+
+	o->truncated = 1;
+	for (i = 1; i <= 3 && i <= n; i++) {
+		c = o->data[n - i];
+		if ((c & 0xc0) == 0x80)
+			continue;
+		if (c >= 0xc0 && i < (c >= 0xf0 ? 4U : c >= 0xe0 ? 3U : 2U))
+			o->len = n - i;
+		return;
+	}
+}
+
+static int
+shell_run(struct shell *s, const struct sandbox_tool_command *c, int in)
+{
+	char			*argv[4] = { "/bin/sh", "-c", NULL, NULL };
+	struct proto_exec_info	 info;
+	struct proto_exec	 x;
+	struct sandbox_io	 io;
+	int			 ret;
+
+	memset(&x, 0, sizeof(x));
+	memset(&io, 0, sizeof(io));
+	argv[2] = (char *)(uintptr_t)(in == -1 ? c->line : from_input);
+	x.sandbox = (char *)(uintptr_t)c->id;
+	x.argv.v = argv;
+	x.argv.n = 3;
+	x.env = c->env;
+	x.dir = (char *)(uintptr_t)(c->dir == NULL ? "" : c->dir);
+	if (c->user != NULL &&
+	    strlcpy(x.user, c->user, sizeof(x.user)) >= sizeof(x.user))
+		return (sandbox_fail(s->sb, CODE_LIMIT_EXCEEDED,
+		    "invalid user: too long: the limit is %zu",
+		    sizeof(x.user) - 1));
+	x.timeout = c->timeout;
+	x.flags = EXEC_ATTACH | EXEC_MERGE;
+	io.in = in;
+	io.out = shell_out;
+	io.note = shell_note;
+	io.wakefd = -1;
+	io.arg = s;
+	io.again = c->again;
+	if (sandbox_run(s->sb, &x, &io, &info) == -1)
+		return (-1);
+	ret = shell_end(s, &info);
+	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
+	return (ret);
+}
+
+int
+sandbox_tool_execute(struct sandbox *sb, const struct sandbox_tool_command *c,
+    struct sandbox_tool_output *o)
+{
+	struct shell	 s = { .sb = sb, .cmd = c, .o = o };
+	int		 in = -1, ret;
+
+	memset(o, 0, sizeof(*o));
+	s.max = c->max == 0 ? SANDBOX_TOOL_OUTPUT : c->max;
+	if (strlen(c->line) > SHELL_LINE &&
+	    (in = shell_input(c->line)) == -1)
+		return (sandbox_fail(sb, CODE_INTERNAL, "%s",
+		    strerror(errno)));
+	ret = shell_run(&s, c, in);
+	if (ret == 0)
+		file_flush(&s);
+	if (o->kept == 0)
+		o->file[0] = '\0';
+	if (o->size > o->len)
+		shell_cut(o);
+	free(s.piece);
+	if (in != -1)
+		close(in);
+	if (ret == -1) {
+		free(o->data);
+		memset(o, 0, sizeof(*o));
+	}
+	return (ret);
+}
