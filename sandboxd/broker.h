@@ -36,7 +36,7 @@ void	 broker_send_state(uint32_t, uint64_t, uint64_t, const json_t *,
 int	 broker_op_create(uint64_t, struct msg_box_create *);
 int	 broker_op_ref(uint32_t, uint64_t, const struct msg_box_ref *);
 int	 broker_op_update(uint64_t, const struct msg_box_update *);
-int	 broker_op_event(uint64_t, const char *);
+int	 broker_op_event(uint64_t, const char *, const char *);
 void	 broker_op_kick(void);		/* the Engine is back */
 
 /* broker_event.c: the Engine's events */

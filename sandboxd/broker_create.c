@@ -281,7 +281,7 @@ start_inspected(struct engine_answer *ans, void *arg)
 		bop_fail(op, CODE_NOT_FOUND, "", 0, "the container is gone");
 		return;
 	}
-	if (policy_derive(&broker_env.policy, ans->json, &op->req,
+	if (policy_derive(&broker_env.policy, op->n, ans->json, &op->req,
 	    &op->box) == -1) {
 		bop_fail(op, CODE_ENGINE_ERROR, "", 1,
 		    "the container is none that this daemon made");

@@ -61,7 +61,7 @@ event_inspected(struct engine_answer *ans, void *arg)
 	 * No answer: the inventory will tell.
 	 */
 	if (ans->result == ENGINE_OK &&
-	    policy_ours(&broker_env.policy, ans->json, d->n) &&
+	    policy_ours(&broker_env.policy, ans->json, 0) &&
 	    !json_is_true(json_object_get(json_object_get(ans->json, "State"),
 	    "Running")))
 		broker_send_state(MSG_BOX_DIED, 0, d->n, ans->json, d->oom);
@@ -115,15 +115,16 @@ broker_event(const json_t *j)
 	if (action == NULL || container == NULL || name == NULL ||
 	    ours == NULL ||
 	    strcmp(ours, broker_env.policy.conf.instance) != 0 ||
-	    !engine_id_ok(container) ||
-	    (n = policy_number(&broker_env.policy, name)) == 0)
+	    !engine_id_ok(container))
 		return;
+	/* None if somebody has renamed it: the store knows it by its mark. */
+	n = policy_number(&broker_env.policy, name);
 	if (strcmp(action, "oom") == 0) {
 		oom_keep(container, event_time(j));
 		return;
 	}
 	/* What an operation does to it, the operation reports. */
-	if (broker_op_event(n, action))
+	if (broker_op_event(n, container, action))
 		return;
 	if (strcmp(action, "die") == 0 || strcmp(action, "create") == 0)
 		broker_event_look(container, n, *action == 'd' &&

@@ -87,14 +87,18 @@ look_inspected(struct engine_answer *ans, void *arg)
 {
 	struct bop	*op = arg;
 
-	/* Without an answer the inventory tells; its end has its own event. */
-	if (ans->result == ENGINE_OK && bop_is_it(op, ans->json))
-		broker_send_state(MSG_BOX_LOOK, 0, op->n, ans->json, 0);
+	/*
+	 * Without an answer the inventory tells; its end has its own event.
+	 * Its name may be another one since the look was asked for.
+	 */
+	if (ans->result == ENGINE_OK &&
+	    policy_ours(&broker_env.policy, ans->json, 0))
+		broker_send_state(MSG_BOX_LOOK, 0, 0, ans->json, 0);
 	bop_end(op);
 }
 
 void
 bop_look(struct bop *op)
 {
-	engine_inspect(op->name, look_inspected, op);
+	engine_inspect(bop_what(op), look_inspected, op);
 }

@@ -23,7 +23,7 @@ static TAILQ_HEAD(bop_list, bop) bops = TAILQ_HEAD_INITIALIZER(bops);
 static size_t		 nbops;
 
 static void	bop_run(struct bop *);
-static void	look_begin(uint64_t);
+static void	look_begin(uint64_t, const char *);
 
 static int
 bop_same(const struct bop *a, const struct bop *b)
@@ -38,8 +38,11 @@ void
 bop_end(struct bop *op)
 {
 	struct bop	*next;
-	uint64_t	 n = op->moved ? op->n : 0;
+	uint64_t	 n = op->n;
+	char		 moved[sizeof(op->container)] = "";
 
+	if (op->moved)
+		strlcpy(moved, op->container, sizeof(moved));
 	if (op->died && op->container[0] != '\0')
 		broker_event_look(op->container, op->n, 0);
 	if (op->appeared)
@@ -58,8 +61,8 @@ bop_end(struct bop *op)
 	if (next != NULL)
 		bop_run(next);
 	/* Behind what waits, which may have been about just that. */
-	if (n != 0)
-		look_begin(n);
+	if (moved[0] != '\0')
+		look_begin(n, moved);
 }
 
 void __attribute__((__format__(printf, 5, 6)))
@@ -131,7 +134,10 @@ bop_given_up(struct bop *op)
 	return (0);
 }
 
-/* Ours, of that number, and made by the operation that the store names. */
+/*
+ * Ours, and made by the operation that the store names; its name, which
+ * somebody may have changed, counts only where that is not known.
+ */
 int
 bop_is_it(const struct bop *op, const json_t *j)
 {
@@ -139,8 +145,12 @@ bop_is_it(const struct bop *op, const json_t *j)
 
 	nonce = json_string_value(json_object_get(json_object_get(
 	    json_object_get(j, "Config"), "Labels"), "sandboxd.op"));
-	return (policy_ours(&broker_env.policy, j, op->n) && nonce != NULL &&
-	    (op->nonce[0] == '\0' || strcmp(op->nonce, nonce) == 0));
+	if (nonce == NULL)
+		return (0);
+	if (op->nonce[0] == '\0')
+		return (policy_ours(&broker_env.policy, j, op->n));
+	return (policy_ours(&broker_env.policy, j, 0) &&
+	    strcmp(op->nonce, nonce) == 0);
 }
 
 int
@@ -269,15 +279,21 @@ bop_add(struct bop *op)
 
 /* Not more than one of a sandbox: the last answer is the one that counts. */
 static void
-look_begin(uint64_t n)
+look_begin(uint64_t n, const char *container)
 {
 	struct bop	*op;
 
 	TAILQ_FOREACH(op, &bops, entry)
-		if (op->n == n && op->kind == BOP_LOOK && !op->running)
+		if (op->kind == BOP_LOOK && !op->running && op->n == n &&
+		    strcmp(op->container, container) == 0)
 			return;
-	if (nbops < BOPS_MAX)
-		bop_add(bop_new(BOP_LOOK, 0, n));
+	if (nbops >= BOPS_MAX)
+		return;
+	op = bop_new(BOP_LOOK, 0, n);
+	strlcpy(op->container, container, sizeof(op->container));
+	if (n == 0)
+		strlcpy(op->name, container, sizeof(op->name));
+	bop_add(op);
 }
 
 /* Containers of no sandbox may be any number: those wait for a next time. */
@@ -342,6 +358,8 @@ broker_op_ref(uint32_t type, uint64_t number, const struct msg_box_ref *ref)
 	strlcpy(op->nonce, ref->nonce, sizeof(op->nonce));
 	if (ref->n == 0)
 		strlcpy(op->name, ref->container, sizeof(op->name));
+	else
+		strlcpy(op->container, ref->container, sizeof(op->container));
 	bop_add(op);
 	return (0);
 }
@@ -358,6 +376,7 @@ broker_op_update(uint64_t number, const struct msg_box_update *m)
 		return (0);
 	op = bop_new(BOP_UPDATE, number, m->n);
 	strlcpy(op->nonce, m->nonce, sizeof(op->nonce));
+	strlcpy(op->container, m->container, sizeof(op->container));
 	op->limits = *m;
 	bop_add(op);
 	return (0);
@@ -377,19 +396,24 @@ broker_op_kick(void)
 	}
 }
 
-/* An event of a container; 1: an operation is at it, and will report. */
+/*
+ * An event of a container; 1: an operation is at it, and will report.  One
+ * that was renamed has no number.
+ */
 int
-broker_op_event(uint64_t n, const char *action)
+broker_op_event(uint64_t n, const char *container, const char *action)
 {
 	struct bop	*op;
 	int		 moves = strcmp(action, "pause") == 0 ||
-			    strcmp(action, "unpause") == 0;
+			    strcmp(action, "unpause") == 0 ||
+			    strcmp(action, "rename") == 0;
 
 	TAILQ_FOREACH(op, &bops, entry)
-		if (op->n == n && op->running)
+		if (op->running && op->n != 0 && (op->n == n ||
+		    strcmp(op->container, container) == 0))
 			break;
 	if (op == NULL && moves) {
-		look_begin(n);
+		look_begin(n, container);
 		return (1);
 	}
 	if (op == NULL)

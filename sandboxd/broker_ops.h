@@ -23,7 +23,8 @@ struct bop {
 	int			 running;	/* it is its turn */
 	int			 died;		/* an event said so meanwhile */
 	int			 appeared;	/* so, while it was removed */
-	int			 moved;		/* paused, or not, meanwhile */
+	int			 gone;		/* what had its ID */
+	int			 moved;		/* paused, or renamed, meanwhile */
 	int			 wait;		/* ms before the next look */
 	int			 absent, tries;
 	int			 renamed;	/* found without its name */

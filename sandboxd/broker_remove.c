@@ -111,20 +111,34 @@ remove_inspected(struct engine_answer *ans, void *arg)
 {
 	struct bop	*op = arg;
 
+	/* Somebody else's that has the name by now is none of it. */
+	if (op->gone && ans->result == ENGINE_OK &&
+	    !bop_is_it(op, ans->json)) {
+		remove_done(op);
+		return;
+	}
 	switch (bop_found(op, ans, bop_remove)) {
 	case -1:
 		return;
 	case 0:
-		remove_done(op);
+		if (op->container[0] == '\0' || op->n == 0) {
+			remove_done(op);
+			return;
+		}
+		/* A second one would have the name. */
+		op->container[0] = '\0';
+		op->absent = 0;
+		op->gone = 1;
+		bop_remove(op);
 		return;
 	}
 	fault("broker.remove.before");
 	engine_remove(op->container, remove_removed, op);
 }
 
-/* By name again after the ID has been seen: nothing else may have it. */
+/* By its ID, whatever name it has by now, and then what has the name. */
 void
 bop_remove(struct bop *op)
 {
-	engine_inspect(op->name, remove_inspected, op);
+	engine_inspect(bop_what(op), remove_inspected, op);
 }

@@ -86,7 +86,7 @@ update_inspected(struct engine_answer *ans, void *arg)
 	}
 	free(op->box.guest);
 	op->box.guest = NULL;
-	if (policy_derive(&broker_env.policy, ans->json, &op->req,
+	if (policy_derive(&broker_env.policy, op->n, ans->json, &op->req,
 	    &op->box) == -1) {
 		bop_fail(op, CODE_ENGINE_ERROR, "", 0,
 		    "the container is none that this daemon made");

@@ -60,6 +60,7 @@ struct sbx_row {
 	uint64_t	 changed;
 	uint32_t	 dirty;		/* something may be left to remove */
 	uint64_t	 missing;	/* not at the Engine, since; 0: it is */
+	uint32_t	 renamed;	/* its container, by somebody else */
 };
 
 /*

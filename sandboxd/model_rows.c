@@ -60,6 +60,7 @@ static const struct msg_field f_sbx_row[] = {
 	MSG_F(sbx_row, changed, M_UINT, 0, 0),
 	MSG_F(sbx_row, dirty, M_UINT, 0, 0),
 	MSG_F(sbx_row, missing, M_UINT, 0, 0),
+	MSG_F(sbx_row, renamed, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_exec_row[] = {

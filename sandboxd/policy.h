@@ -90,7 +90,7 @@ void	 policy_facts(const struct policy *, const struct policy_box *,
  * Reads back from an inspected container of ours what was asked for when it
  * was made, so that the same rules and the same comparison hold for it.
  */
-int	 policy_derive(const struct policy *, const json_t *,
+int	 policy_derive(const struct policy *, uint64_t, const json_t *,
 	    struct msg_box_create *, struct policy_box *);
 /* Has it, as it was derived, the limits that are asked for? */
 int	 policy_limited(const struct policy *, const struct msg_box_create *,

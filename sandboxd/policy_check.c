@@ -328,7 +328,9 @@ check_top(const struct check *c, const struct policy_box *box,
 
 	name[0] = '/';
 	policy_name(c->policy, box->req->n, name + 1, sizeof(name) - 1);
-	if (check_string(c, have, "Name", name) == -1 ||
+	/* Of one that was made before somebody may have changed it. */
+	if ((c->image != NULL &&
+	    check_string(c, have, "Name", name) == -1) ||
 	    check_string(c, have, "Image", box->image) == -1 ||
 	    check_string(c, have, "Path", GUEST_PATH) == -1)
 		return (-1);
@@ -564,20 +566,19 @@ policy_limited(const struct policy *p, const struct msg_box_create *have,
 }
 
 int
-policy_derive(const struct policy *p, const json_t *have,
+policy_derive(const struct policy *p, uint64_t n, const json_t *have,
     struct msg_box_create *req, struct policy_box *box)
 {
 	const json_t	*conf, *host;
-	const char	*s, *name;
+	const char	*s;
 
 	memset(req, 0, sizeof(*req));
 	memset(box, 0, sizeof(*box));
 	box->req = req;
 	conf = json_object_get(have, "Config");
 	host = json_object_get(have, "HostConfig");
-	if ((name = json_string_value(json_object_get(have, "Name"))) == NULL)
-		return (-1);
-	req->n = policy_number(p, name);
+	/* Its name may be another by now; its mounts have the number. */
+	req->n = n;
 	req->owner = derive_number(derive_label(have, "sandboxd.owner"), "");
 	s = json_string_value(json_object_get(conf, "User"));
 	req->uid = derive_number(s, "");

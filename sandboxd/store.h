@@ -427,11 +427,14 @@ int		 runner_recv_broke(struct chan *, struct frame *, void *);
 void		 reconcile_start(void);
 void		 reconcile_engine(void);
 void		 reconcile_container(const struct msg_box_state *);
+struct sandbox	*reconcile_whose(const struct msg_box_state *);
 int		 reconcile_is_due(const struct sandbox *);
 int		 reconcile_late(struct sandbox *, const struct msg_box_state *);
 void		 reconcile_dead(struct sandbox *,
 		    const struct msg_box_state *);
 int		 reconcile_needs(const struct sandbox *);
+void		 reconcile_named(struct sandbox *,
+		    const struct msg_box_state *);
 void		 reconcile_paused(struct sandbox *,
 		    const struct msg_box_state *);
 void		 reconcile_end(const struct msg_box_done *);

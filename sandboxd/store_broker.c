@@ -30,7 +30,7 @@ broker_recv_died(struct chan *ch, struct frame *f, void *msg)
 	(void)f;
 	if (damaged())
 		return (0);
-	sb = model_number(&st.model, m->n);
+	sb = reconcile_whose(m);
 	if (!m->gone && reconcile_late(sb, m))
 		return (0);
 	if (sb == NULL ||
@@ -40,7 +40,7 @@ broker_recv_died(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
-/* Somebody else has paused it, or let it go on. */
+/* Somebody else has paused it, or let it go on, or renamed it. */
 static int
 broker_recv_look(struct chan *ch, struct frame *f, void *msg)
 {
@@ -49,8 +49,10 @@ broker_recv_look(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)f;
-	if (!damaged() && (sb = model_number(&st.model, m->n)) != NULL)
-		reconcile_paused(sb, m);
+	if (damaged() || (sb = reconcile_whose(m)) == NULL)
+		return (0);
+	reconcile_named(sb, m);
+	reconcile_paused(sb, m);
 	return (0);
 }
 

@@ -89,12 +89,32 @@ reconcile_late(struct sandbox *sb, const struct msg_box_state *m)
 	return (1);
 }
 
+/*
+ * Whose container that is: by its name, and if somebody has renamed it by the
+ * mark of the operation that made it and its ID.
+ */
+struct sandbox *
+reconcile_whose(const struct msg_box_state *m)
+{
+	struct sandbox	*named, *sb;
+
+	named = model_number(&st.model, m->n);
+	if (m->nonce[0] == '\0' ||
+	    (named != NULL && strcmp(m->nonce, named->r.nonce) == 0))
+		return (named);
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
+		if (strcmp(m->nonce, sb->r.nonce) == 0 &&
+		    strcmp(m->container, sb->r.container) == 0)
+			return (sb);
+	return (named);
+}
+
 void
 reconcile_container(const struct msg_box_state *m)
 {
 	struct sandbox	*sb;
 
-	sb = model_number(&st.model, m->n);
+	sb = reconcile_whose(m);
 	/* With its row the mark was lost: here it is again. */
 	if (sb != NULL && sb->bare && sb->r.nonce[0] == '\0')
 		strlcpy(sb->r.nonce, m->nonce, sizeof(sb->r.nonce));
@@ -107,6 +127,7 @@ reconcile_container(const struct msg_box_state *m)
 	}
 	sb->named = 1;
 	sb->box = *m;
+	reconcile_named(sb, m);
 }
 
 /*
@@ -161,6 +182,60 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 	default:
 		break;
 	}
+}
+
+struct named {
+	struct sandbox	*sb;
+	uint32_t	 renamed;
+};
+
+static int
+body_named(struct batch *b, void *arg)
+{
+	struct named	*q = arg;
+	struct sandbox	*sb = q->sb;
+	struct kvv	 d = { 0 };
+
+	if (sb->r.renamed == q->renamed || sb->r.state == SBX_DELETED)
+		return (BATCH_REFUSED);
+	model_keep(b, sb);
+	sb->r.renamed = q->renamed;
+	detail_str(&d, "what", q->renamed ?
+	    "its container was renamed by somebody else" :
+	    "its container has its name again");
+	if (store_event(b, sb, EV_SBX_OUTSIDE, ACTOR_DAEMON, 0, &d) !=
+	    BATCH_OK)
+		return (BATCH_FAIL);
+	return (model_put(b, sb));
+}
+
+/* If it was not written the next inventory finds the same. */
+static void
+done_named(void *arg, int result)
+{
+	struct named	*q = arg;
+
+	if (result == BATCH_OK && q->renamed)
+		log_warnx("sandbox %s (%llu): its container was renamed by "
+		    "somebody else", q->sb->r.id,
+		    (unsigned long long)q->sb->r.n);
+	free(q);
+}
+
+/* Its name is for people; what is done to it is done by its ID. */
+void
+reconcile_named(struct sandbox *sb, const struct msg_box_state *m)
+{
+	struct named	*q;
+
+	if (strcmp(m->container, sb->r.container) != 0 ||
+	    sb->r.renamed == (m->n != sb->r.n))
+		return;
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->renamed = m->n != sb->r.n;
+	batch_following(&st.batch, body_named, done_named, q);
 }
 
 /* Somebody else's pause is one as well, and so is its end. */

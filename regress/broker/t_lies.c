@@ -41,8 +41,8 @@ static const struct lie {
 	const char	*value;
 	const char	*word;
 } lies[] = {
-	{ "Name", "\"/sbx-00000000-2\"", "not this" },
-	{ "Name", "\"/other\"", "not this" },
+	{ "Name", "\"/sbx-00000000-2\"", "Name" },
+	{ "Name", "\"/other\"", "Name" },
 	{ "Id", "\"other\"", "not this" },
 	{ "Id", "7", "not this" },
 	{ "Config/Labels/sandboxd.instance", "\"other\"", "not this" },

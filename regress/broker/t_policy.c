@@ -269,7 +269,7 @@ ATF_TC_BODY(derive, tc)
 	setup(tc);
 	ATF_REQUIRE(policy_ours(&pol, inspect, 2));
 	ATF_CHECK(!policy_ours(&pol, inspect, 3));
-	ATF_REQUIRE(policy_derive(&pol, inspect, &r, &b) == 0);
+	ATF_REQUIRE(policy_derive(&pol, 2, inspect, &r, &b) == 0);
 	ATF_CHECK(r.n == 2 && r.uid == req.uid && r.gid == req.gid);
 	ATF_CHECK(r.memory == req.memory && r.mcpus == req.mcpus);
 	ATF_CHECK(r.pids == req.pids && !r.readonly && r.owner == 0);
@@ -286,11 +286,11 @@ ATF_TC_BODY(derive, tc)
 	json_object_set_new(m, "Source", json_string("/var/lib/sandboxd/guest/"
 	    "00000000000000000000000000000000"
 	    "00000000000000000000000000000000"));
-	ATF_CHECK(policy_derive(&pol, copy, &r, &b) == 0);
+	ATF_CHECK(policy_derive(&pol, 2, copy, &r, &b) == 0);
 	json_object_set_new(m, "Source", json_string("/var/lib/sandboxd/guest/"
 	    "../../../../bin/sh"));
-	ATF_CHECK(policy_derive(&pol, copy, &r, &b) == -1);
-	ATF_CHECK(policy_derive(&pol, json_object(), &r, &b) == -1);
+	ATF_CHECK(policy_derive(&pol, 2, copy, &r, &b) == -1);
+	ATF_CHECK(policy_derive(&pol, 2, json_object(), &r, &b) == -1);
 }
 
 ATF_TC_WITHOUT_HEAD(images);
@@ -487,7 +487,7 @@ ATF_TC_BODY(unenforced, tc)
 	json_object_set_new(host, "PidsLimit", json_null());
 	json_object_set_new(host, "NanoCpus", json_integer(0));
 	ATF_CHECK_MSG(check(inspect) == 0, "%s", why);
-	ATF_REQUIRE(policy_derive(&pol, inspect, &r, &b) == 0);
+	ATF_REQUIRE(policy_derive(&pol, 2, inspect, &r, &b) == 0);
 	ATF_CHECK_MSG(policy_refuse(&pol, &r, &e) == 0, "%s", e.text);
 	ATF_CHECK(policy_check(&pol, &b, NULL, inspect, why,
 	    sizeof(why)) == 0);

@@ -138,7 +138,7 @@ judge(json_t *j)
 	(void)policy_engine(&p, "amd64", j, why, sizeof(why));
 	(void)policy_image_is(j, "base:latest");
 	(void)policy_ours(&policy, j, 7);
-	if (policy_derive(&policy, j, &req, &b) == 0) {
+	if (policy_derive(&policy, 7, j, &req, &b) == 0) {
 		want = policy_build(&policy, &b);
 		need(json_is_object(want));
 		json_decref(want);

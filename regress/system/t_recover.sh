@@ -99,8 +99,88 @@ many_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case renamed cleanup
+renamed_head()
+{
+	atf_set descr '(c27) a container that somebody renames is its sandbox'"'"'s'
+	atf_set timeout 600
+}
+outside()
+{
+	"$CTL" events "$1" >outside || atf_fail "events $1"
+	grep -c 'sandbox\.outside .*renamed' outside
+}
+renamed_body()
+{
+	world
+	box -i one
+	box -i two
+	one=$(container one)
+	two=$(container two)
+	name=$(engine_docker inspect -f '{{.Name}}' "$one")
+	other=else.$(cut -c 1-12 <"$STATE/instance")
+	atf_check -o save:exec "$CTL" exec -d one sh -c \
+	    'while [ ! -f go ]; do usleep 20000; done; exit 5'
+	engine_docker rename "$one" "$other" || atf_fail "rename"
+	await '[ "$(outside one)" -eq 1 ]'
+	atf_check "$CTL" reconcile
+	atf_check -o not-match:"^strays" "$CTL" status
+	atf_check -o match:"^one .*ready" "$CTL" list
+
+	# Nor does a daemon that starts take it for another one's.
+	daemon_kill
+	daemon_start
+	await daemon_engine_is_up
+	atf_check "$CTL" reconcile
+	atf_check -o not-match:"^strays" "$CTL" status
+	atf_check -o match:"^one .*ready" "$CTL" list
+	atf_check "$CTL" exec one touch go
+	atf_check -s exit:5 timeout 120 "$CTL" wait "$(cat exec)"
+
+	# What is done to it, by whomever.
+	engine_docker pause "$one" >/dev/null || atf_fail "pause"
+	await '"$CTL" list | grep -q "^one .*paused"'
+	engine_docker unpause "$one" >/dev/null || atf_fail "unpause"
+	await '"$CTL" list | grep -q "^one .*ready"'
+	atf_check -o ignore "$CTL" pause one
+	atf_check -o ignore "$CTL" unpause one
+	atf_check -o ignore "$CTL" update -m 48m one
+	atf_check_equal 50331648 "$(engine_docker inspect -f \
+	    '{{.HostConfig.Memory}}' "$one")"
+	atf_check -o ignore "$CTL" stop one
+	atf_check -o ignore "$CTL" resume one
+	engine_docker kill "$one" >/dev/null || atf_fail "kill"
+	await '"$CTL" list | grep -q "^one .*stopped"'
+	atf_check_equal "killed: its container ended with status 137" \
+	    "$(cause_of one)"
+	atf_check -o ignore "$CTL" resume one
+
+	# Another sandbox's has the name: the right one goes.
+	engine_docker rename "$two" "${name#/}" || atf_fail "rename"
+	await '[ "$(outside two)" -eq 1 ]'
+	atf_check "$CTL" reconcile
+	atf_check -o inline:"hi\n" "$CTL" exec one echo hi
+	atf_check -o ignore "$CTL" delete one
+	atf_check_equal "$two" "$(_ours | while read -r c; do
+	    engine_docker inspect -f '{{.Id}}' "$c"; done)"
+	atf_check -o inline:"hi\n" "$CTL" exec two echo hi
+	engine_docker rm -f "$two" >/dev/null || atf_fail "rm"
+	await '"$CTL" list | grep -q "^two .*failed"'
+	atf_check_equal "removed: its container is gone" "$(cause_of two)"
+	atf_check -o ignore "$CTL" delete two
+	atf_check_equal 1 "$(outside one)"
+	atf_check -o empty "$CTL" events -t stray.found -t stray.removed
+	nothing_left
+	daemon_stop
+}
+renamed_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case memory
 	atf_add_test_case many
+	atf_add_test_case renamed
 }
