@@ -8,8 +8,9 @@
  *	procs.c		what processes hold and use
  *	client.c	requests of the daemon
  *	engine.c	calls of the Engine
+ *	engine_files.c	its archive
  *	exec.c create.c output.c events.c subscribers.c idle.c restart.c start.c
- *	session.c filters.c	a concern each
+ *	session.c files.c tty.c filters.c	a concern each
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -44,6 +45,8 @@ struct bench {
 	int		 stream;	/* MiB of output */
 	int		 events;	/* execs for the events' rate */
 	int		 logged;	/* events at a start */
+	int		 large;		/* MiB of a file */
+	int		 tree;		/* files of 100 KiB */
 	struct sandbox	*conn;
 	struct proto_sandbox box;	/* a sandbox for what needs one */
 };
@@ -138,6 +141,23 @@ enum row_id {
 	ROW_SESSION_READ_ONE,
 	ROW_SESSION_RUN,
 
+	ROW_FILE_WRITE,
+	ROW_FILE_WRITE_99,
+	ROW_FILE_READ,
+	ROW_FILE_READ_99,
+	ROW_FILE_CTL,
+	ROW_FILE_ENGINE,
+	ROW_FILE_TIMES,
+	ROW_LARGE_IN,
+	ROW_LARGE_IN_ENGINE,
+	ROW_LARGE_OUT,
+	ROW_LARGE_OUT_ENGINE,
+	ROW_GREP,
+	ROW_GREP_ENGINE,
+
+	ROW_ECHO,
+	ROW_ECHO_99,
+
 	ROW_FILTERS,
 	ROW_FILTERS_MANY,
 	ROW_MAX
@@ -150,6 +170,7 @@ void	 row(enum row_id, double value, double limit);
 
 /* host.c */
 pid_t	 spawn(char *const argv[], int out, int errors);
+void	 spawn_to(char *const argv[], int);
 void	 spawn_wait(char *const argv[]);
 double	 spawn_many(char *const argv[], int flight, int total,
 	    struct samples *);
@@ -192,12 +213,19 @@ void	 procs_idle(struct usage *, const pid_t *, int, int);
 
 /* engine.c */
 int	 engine_call(const char *, const char *, const char *, char **);
+void	 engine_exec(const char *);
 void	 engine_exec_one(void);
 double	 engine_exec_many(int, int);
 char	*engine_create_body(void);
 void	 engine_create(const char *, char *, size_t);
 void	 engine_remove(const char *);
 pid_t	 engine_pid(const char *);
+
+/* engine_files.c */
+#define BOX_DIR	"/workspace"	/* where the commands of the sandbox begin */
+int	 engine_open(const char *);
+void	 engine_put(const char *, uint64_t);
+void	 engine_get(const char *, uint64_t);
 
 /* The concerns. */
 void	 bench_exec(void);
@@ -211,6 +239,8 @@ void	 bench_restart(void);
 void	 restart_many(const struct proto_sandbox *, int);
 void	 bench_start(void);
 void	 bench_session(void);
+void	 bench_files(void);
+void	 bench_tty(void);
 void	 bench_filters(void);
 
 #endif

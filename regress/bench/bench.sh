@@ -9,8 +9,8 @@ atf_fail() {
 	exit 1
 }
 
-CONCERNS=${CONCERNS:-exec flight create output events session subscribers \
-	restart idle start filters}
+CONCERNS=${CONCERNS:-exec flight create output events session files tty \
+	subscribers restart idle start filters}
 work=$(mktemp -d "$SBX_SCRATCH/b.XXXXXX")
 here=$SBX_SCRATCH/tests/bench
 cd "$work"

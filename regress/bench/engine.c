@@ -1,8 +1,6 @@
 /*
  * What the Engine itself takes.
  */
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <err.h>
@@ -24,26 +22,17 @@ engine_call(const char *method, const char *path, const char *json,
     char **body)
 {
 	static char		 buf[1 << 20];
-	struct sockaddr_un	 sun;
 	ssize_t			 n;
 	size_t			 len = 0;
 	char			*p, *req;
-	int			 s, reqlen, status;
+	int			 s, status;
 
-	memset(&sun, 0, sizeof(sun));
-	sun.sun_family = AF_UNIX;
-	if (strlcpy(sun.sun_path, bench.engine, sizeof(sun.sun_path)) >=
-	    sizeof(sun.sun_path))
-		errx(1, "%s: too long", bench.engine);
-	if ((s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1 ||
-	    connect(s, (struct sockaddr *)&sun, sizeof(sun)) == -1)
-		err(1, "%s", bench.engine);
 	/* Of version 1.0, so that the body is not sent in chunks. */
-	reqlen = asprintf(&req, "%s /v1.41%s HTTP/1.0\r\nHost: engine\r\n"
+	if (asprintf(&req, "%s /v1.41%s HTTP/1.0\r\nHost: engine\r\n"
 	    "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-	    method, path, strlen(json), json);
-	if (reqlen == -1 || write(s, req, reqlen) != reqlen)
+	    method, path, strlen(json), json) == -1)
 		err(1, "%s %s", method, path);
+	s = engine_open(req);
 	free(req);
 	while ((n = read(s, buf + len, sizeof(buf) - 1 - len)) > 0)
 		len += n;
@@ -74,16 +63,18 @@ engine_id(const char *path, const char *json, char *id, size_t len)
 	json_decref(v);
 }
 
+/* The command is the inside of a JSON array; it must end well. */
 void
-engine_exec_one(void)
+engine_exec(const char *command)
 {
-	char	 path[256], id[128], *body;
+	char	 json[512], path[256], id[128], *body;
 	int	 status;
 
 	snprintf(path, sizeof(path), "/containers/%s/exec",
 	    bench.box.container);
-	engine_id(path, "{\"Cmd\":[\"sh\",\"-c\",\"true\"],"
-	    "\"AttachStdout\":true,\"AttachStderr\":true}", id, sizeof(id));
+	snprintf(json, sizeof(json), "{\"Cmd\":[%s],\"WorkingDir\":\"%s\","
+	    "\"AttachStdout\":true,\"AttachStderr\":true}", command, BOX_DIR);
+	engine_id(path, json, id, sizeof(id));
 	snprintf(path, sizeof(path), "/exec/%s/start", id);
 	status = engine_call("POST", path, "{\"Detach\":false,\"Tty\":false}",
 	    &body);
@@ -93,6 +84,12 @@ engine_exec_one(void)
 	if (engine_call("GET", path, "", &body) != 200 ||
 	    strstr(body, "\"ExitCode\":0") == NULL)
 		errx(1, "%s: %s", path, body);
+}
+
+void
+engine_exec_one(void)
+{
+	engine_exec("\"sh\",\"-c\",\"true\"");
 }
 
 /* So many under way at a time, each in a process: seconds. */

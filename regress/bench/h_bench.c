@@ -4,7 +4,8 @@
  *
  * regress-srcs: rows.c samples.c host.c procs.c client.c engine.c
  * regress-srcs: exec.c create.c output.c events.c subscribers.c idle.c
- * regress-srcs: restart.c start.c session.c filters.c
+ * regress-srcs: restart.c start.c session.c filters.c files.c tty.c
+ * regress-srcs: engine_files.c
  *
  * usage: h_bench [-q] [-n execs] name=value ... concern ...
  *
@@ -33,6 +34,8 @@ struct bench	 bench = {
 	.stream = 256,
 	.events = 6000,
 	.logged = 100000,
+	.large = 64,
+	.tree = 1000,
 };
 
 static const struct {
@@ -65,6 +68,8 @@ static const struct {
 	{ "restart", bench_restart, 0 },
 	{ "idle", bench_idle, 0 },
 	{ "session", bench_session, 0 },
+	{ "files", bench_files, 0 },
+	{ "tty", bench_tty, 0 },
 	{ "filters", bench_filters, 0 },
 	{ "start", bench_start, 1 },
 };
@@ -127,6 +132,8 @@ quick(void)
 	bench.stream = 4;
 	bench.events = 128;
 	bench.logged = 2000;
+	bench.large = 2;
+	bench.tree = 20;
 }
 
 int

@@ -53,10 +53,17 @@ reap(pid_t pid)
 	return (pid);
 }
 
+/* Its output goes there. */
+void
+spawn_to(char *const argv[], int out)
+{
+	reap(spawn(argv, out, -1));
+}
+
 void
 spawn_wait(char *const argv[])
 {
-	reap(spawn(argv, -1, -1));
+	spawn_to(argv, -1);
 }
 
 /* So many under way at a time; the seconds that all of them took. */

@@ -24,6 +24,12 @@ bench_body()
 		a byte, from its writing
 		of commands that cannot start
 		files of 4 KiB written
+		write by libsandbox
+		read by sandboxctl, a process each
+		in by the Engine's archive
+		out by the Engine's archive
+		search, against grep on the host
+		a letter's echo
 		one after the other, each
 		of them in a commit
 		delivery beside them, its sync too
