@@ -30,6 +30,8 @@ static size_t		 nheard;
 static uint64_t		 ended[2];	/* execs of which an end was told */
 static int		 broke;
 static uint64_t		 ncalls;
+static uint64_t		 lastcall;	/* of the runs before */
+static uint64_t		 newcall;
 static uint8_t		 answered[1 << 16];	/* calls */
 
 /* Whatever is told must be a message, and an end be told but once. */
@@ -219,6 +221,8 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_CALL:
 		need(gp_decode_call(&u.call, f) == 0);
+		need((f->k & ~GP_CALL_BIT) > lastcall);
+		newcall = f->k & ~GP_CALL_BIT;
 		break;
 	default:
 		need(0);
@@ -390,6 +394,24 @@ order(int what, struct fuzz *in)
 	}
 }
 
+/* Calls are numbered through all runs, but an input begins with 1. */
+static void
+guest_says(const struct fuzz *in)
+{
+	uint8_t	*p = fuzz_copy(in->p, in->len);
+	uint64_t k;
+	int	 i;
+
+	if (in->len >= GP_HDRLEN && p[15] & 0x80) {
+		k = p[8] + lastcall;
+		for (i = 0; i < 7; i++, k >>= 8)
+			p[8 + i] = k & 0xff;
+	}
+	if (peer != -1)
+		(void)send(peer, p, in->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	free(p);
+}
+
 static void
 play(struct fuzz *in)
 {
@@ -400,9 +422,7 @@ play(struct fuzz *in)
 		switch (what % 14) {
 		case 0:
 		case 1:
-			if (peer != -1)
-				(void)send(peer, data.p, data.len,
-				    MSG_DONTWAIT | MSG_NOSIGNAL);
+			guest_says(&data);
 			break;
 		case 2:
 			start(&data);
@@ -450,6 +470,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	TAILQ_INIT(&box.calls);
 	memset(answered, 0, ncalls + 1);
 	ncalls = 0;
+	if (newcall > lastcall)
+		lastcall = newcall;
 	broke = 0;
 	connect_again();
 	play(&in);

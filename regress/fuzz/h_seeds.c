@@ -2,6 +2,8 @@
  * h_seeds directory: makes the inputs with which the fuzzers begin, by the
  * encoders: each message with each field, in both encodings; frames of the
  * guest and of the runner; and what a whole life of them looks like.
+ *
+ * regress-srcs: seeds_call.c
  */
 
 #include <sys/stat.h>
@@ -19,15 +21,11 @@
 #include "proto.h"
 #include "record.h"
 #include "sandboxd.h"
+#include "seeds.h"
 
-#define SEED_MAX	4096
+struct seed	 s;
 
-static struct {
-	uint8_t	 data[SEED_MAX];
-	size_t	 len;
-} s;
-
-static void
+void
 add(const void *data, size_t len)
 {
 	if (len > sizeof(s.data) - s.len)
@@ -36,14 +34,14 @@ add(const void *data, size_t len)
 	s.len += len;
 }
 
-static void
+void
 add8(uint8_t v)
 {
 	add(&v, 1);
 }
 
 /* A step of a target that has several things to do; see fuzz_step(). */
-static void
+void
 step(uint8_t what, const void *data, size_t len)
 {
 	add8(what);
@@ -53,7 +51,7 @@ step(uint8_t what, const void *data, size_t len)
 }
 
 /* What was added becomes a file. */
-static void
+void
 seed(const char *target, const char *name, unsigned int n)
 {
 	char	 path[256];
@@ -69,7 +67,7 @@ seed(const char *target, const char *name, unsigned int n)
 }
 
 /* Some value for each field. */
-static void
+void
 fill(void *msg, const struct msg_def *def)
 {
 	const struct msg_field	*fd;
@@ -240,7 +238,7 @@ records(void)
 }
 
 /* A frame, beginning with the byte that says of whom it is. */
-static void
+void
 frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
 {
 	if (n == -1)
@@ -250,8 +248,6 @@ frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
 	seed("f_gproto", of_guest ? "guest" : "runner", number);
 	step(0, buf, n);
 }
-
-#define BUF	buf, sizeof(buf)
 
 /*
  * The i-th word of a runner to the guest; 0: none, but a step of what its
@@ -313,7 +309,7 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 		step(3, "\0\4\0\3", 4);	/* it ends */
 		return (0);
 	case 14:
-		step(6, "\2", 1);	/* time passes */
+		step(7, "\2", 1);	/* time passes */
 		return (0);
 	case 15:
 		return (gp_encode_forget(buf, size, 1));
@@ -567,6 +563,7 @@ main(int argc, char *argv[])
 	records();
 	to_guest();
 	to_runner();
+	seeds_call();
 	operations();
 	clients();
 	return (0);

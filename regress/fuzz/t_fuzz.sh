@@ -5,8 +5,8 @@
 # seeds/, which are inputs that once broke something or that no mutation of
 # the others comes upon.
 
-TARGETS="f_chan f_client f_conf f_engine f_front f_glob f_gproto f_grep f_guest
-    f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec"
+TARGETS="f_chan f_client f_conf f_engine f_filerec f_front f_glob f_gproto
+    f_grep f_guest f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -41,6 +41,8 @@ sources()
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c lib/spec_check.c lib/calls.c $MSG ;;
+	f_filerec)	echo regress/fuzz/fuzz.c lib/filerec.c lib/calls.c \
+			    lib/codes.c $MSG ;;
 	f_front)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/frontend_req.c \
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
