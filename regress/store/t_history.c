@@ -186,116 +186,196 @@ forge_start(struct record *r)
 /* Sandbox 2: 5 create, 6 ready, 7 exec.create, 8 started, 9 ended, ... */
 #define BOX2	5
 
-static void
-tamper(int which)
-{
-	static const uint8_t	 counters[16] = { 0 };
-	uint8_t			 key[16];
+static const uint8_t	 no_counters[16];
 
-	switch (which) {
-	case 0:
-		box_put(2, 2, SBX_STOPPED, HISTORY_UID);
-		break;
-	case 1:
-		row_del('S', 2, 0);
-		break;
-	case 2:
-		row_put('Q', 2, 0, counters, sizeof(counters));
-		break;
-	case 3:
-		row_del('C', 2, 0);
-		break;
-	case 4:
-		row_del('E', 2, 3);
-		break;
-	case 5:
-		exec_put(2, 2, 2, EXEC_FAILED);
-		break;
-	case 6:
-		row_del('L', 2, 4);
-		break;
-	case 7:
-		box_put(2, 99, SBX_READY, HISTORY_UID);
-		break;
-	case 8:
-		exec_put(2, 2, 99, EXEC_EXITED);
-		break;
-	case 9:
-		row_put('L', 2, 1, "", 1);
-		break;
-	case 10:
-		record_put64(key, 2);
-		record_put64(key + 8, 3);
-		ATF_REQUIRE_EQ(eventdb_del(&st.db, EDB_INDEX, key, 16),
-		    EDB_OK);
-		break;
-	case 11:
-		ATF_REQUIRE_EQ(eventdb_put(&st.db, EDB_STATE, "M", 1,
-		    counters, 8), 0);
-		break;
-	case 12:
-		box_put(2, 2, SBX_READY, 4321);
-		break;
-	case 13:
-		exec_put(2, 4, 4, EXEC_EXITED);
-		break;
-	case 14:
-		forge(BOX2 + 3, forge_state);
-		break;
-	case 15:
-		forge(BOX2 + 3, forge_gap);
-		break;
-	case 16:
-		forge(BOX2 + 3, forge_owner);
-		break;
-	case 17:
-		forge(BOX2 + 3, forge_type);
-		break;
-	case 18:
-		forge(BOX2 + 3, forge_start);
-		break;
-	case 19:
-		forge(BOX2, forge_type);
-		break;
-	case 20:
-		forge(BOX2 + 3, forge_none);
-		break;
-	case 21:
-		record_put64(key, BOX2 + 2);
-		ATF_REQUIRE_EQ(eventdb_del(&st.db, EDB_EVENTS, key, 8),
-		    EDB_OK);
-		break;
-	case 22:
-		forge(BOX2 + 3, forge_state);
-		st.log.done_link[0] ^= 1;
-		break;
-	}
+static void
+undo_state_wrong(void)
+{
+	box_put(2, 2, SBX_STOPPED, HISTORY_UID);
 }
 
-static const char *const found[] = {
-	"state.db: sandbox 2: it is stopped, and ready by its events",
-	"state.db: sandbox 2: missing",
-	"state.db: sandbox 2: 0 events, 0 execs, and 13 and 4 by its events",
-	"state.db: sandbox 2: its configuration is missing",
-	"state.db: exec 2.3: missing",
-	"state.db: exec 2.2: another end than its event tells",
-	"state.db: exec 2.4: missing",
-	"state.db: sandbox 99: it has no events",
-	"state.db: exec 2.99: there is no such event",
-	"state.db: exec 2.1: it has ended, or was started",
-	"event 7: event 3 of sandbox 2: index.db does not have it",
-	"state.db: newest sandbox 0, and 2 by the events",
-	"state.db: sandbox 2: another owner than its events tell",
-	"state.db: exec 2.4: another state than its events tell",
-	"event 8: event 4 of sandbox 2: pending cannot follow ready",
-	"event 8: event 5 of sandbox 2: follows 3",
-	"event 8: event 4 of sandbox 2: another owner",
-	"event 8: event 4 of sandbox 2: sandbox.ready, and it is deleting",
-	"event 8: event 4 of sandbox 2: a start of no exec",
-	"event 5: event 1 of sandbox 2: sandbox.ready, and it is deleting",
-	"event 8: event 4 of sandbox 2: no such state",
-	"event 7: missing",
-	"event 8: event 4 of sandbox 2: pending cannot follow ready",
+static void
+undo_sandbox_gone(void)
+{
+	row_del('S', 2, 0);
+}
+
+static void
+undo_counters_none(void)
+{
+	row_put('Q', 2, 0, no_counters, sizeof(no_counters));
+}
+
+static void
+undo_spec_gone(void)
+{
+	row_del('C', 2, 0);
+}
+
+static void
+undo_exec_gone(void)
+{
+	row_del('E', 2, 3);
+}
+
+static void
+undo_exec_failed(void)
+{
+	exec_put(2, 2, 2, EXEC_FAILED);
+}
+
+static void
+undo_ended_exec_gone(void)
+{
+	row_del('L', 2, 4);
+}
+
+static void
+undo_sandbox_more(void)
+{
+	box_put(2, 99, SBX_READY, HISTORY_UID);
+}
+
+static void
+undo_exec_more(void)
+{
+	exec_put(2, 2, 99, EXEC_EXITED);
+}
+
+static void
+undo_live_more(void)
+{
+	row_put('L', 2, 1, "", 1);
+}
+
+static void
+undo_index_gone(void)
+{
+	uint8_t	 key[16];
+
+	record_put64(key, 2);
+	record_put64(key + 8, 3);
+	ATF_REQUIRE_EQ(eventdb_del(&st.db, EDB_INDEX, key, 16),
+	    EDB_OK);
+}
+
+static void
+undo_newest_none(void)
+{
+	ATF_REQUIRE_EQ(eventdb_put(&st.db, EDB_STATE, "M", 1,
+	    no_counters, 8), 0);
+}
+
+static void
+undo_owner_wrong(void)
+{
+	box_put(2, 2, SBX_READY, 4321);
+}
+
+static void
+undo_exec_state(void)
+{
+	exec_put(2, 4, 4, EXEC_EXITED);
+}
+
+static void
+undo_event_state(void)
+{
+	forge(BOX2 + 3, forge_state);
+}
+
+static void
+undo_event_gap(void)
+{
+	forge(BOX2 + 3, forge_gap);
+}
+
+static void
+undo_event_owner(void)
+{
+	forge(BOX2 + 3, forge_owner);
+}
+
+static void
+undo_event_type(void)
+{
+	forge(BOX2 + 3, forge_type);
+}
+
+static void
+undo_event_start(void)
+{
+	forge(BOX2 + 3, forge_start);
+}
+
+static void
+undo_first_type(void)
+{
+	forge(BOX2, forge_type);
+}
+
+static void
+undo_event_nostate(void)
+{
+	forge(BOX2 + 3, forge_none);
+}
+
+static void
+undo_event_gone(void)
+{
+	uint8_t	 key[16];
+
+	record_put64(key, BOX2 + 2);
+	ATF_REQUIRE_EQ(eventdb_del(&st.db, EDB_EVENTS, key, 8),
+	    EDB_OK);
+}
+
+static void
+undo_event_last(void)
+{
+	forge(BOX2 + 3, forge_state);
+	st.log.done_link[0] ^= 1;
+}
+
+/* What is done, and how it is named. */
+static const struct {
+	void		(*undo)(void);
+	const char	*found;
+} damages[] = {
+	{ undo_state_wrong,
+	    "state.db: sandbox 2: it is stopped, and ready by its events" },
+	{ undo_sandbox_gone, "state.db: sandbox 2: missing" },
+	{ undo_counters_none,
+	    "state.db: sandbox 2: 0 events, 0 execs, and 13 and 4 by its events" },
+	{ undo_spec_gone, "state.db: sandbox 2: its configuration is missing" },
+	{ undo_exec_gone, "state.db: exec 2.3: missing" },
+	{ undo_exec_failed,
+	    "state.db: exec 2.2: another end than its event tells" },
+	{ undo_ended_exec_gone, "state.db: exec 2.4: missing" },
+	{ undo_sandbox_more, "state.db: sandbox 99: it has no events" },
+	{ undo_exec_more, "state.db: exec 2.99: there is no such event" },
+	{ undo_live_more, "state.db: exec 2.1: it has ended, or was started" },
+	{ undo_index_gone,
+	    "event 7: event 3 of sandbox 2: index.db does not have it" },
+	{ undo_newest_none, "state.db: newest sandbox 0, and 2 by the events" },
+	{ undo_owner_wrong,
+	    "state.db: sandbox 2: another owner than its events tell" },
+	{ undo_exec_state,
+	    "state.db: exec 2.4: another state than its events tell" },
+	{ undo_event_state,
+	    "event 8: event 4 of sandbox 2: pending cannot follow ready" },
+	{ undo_event_gap, "event 8: event 5 of sandbox 2: follows 3" },
+	{ undo_event_owner, "event 8: event 4 of sandbox 2: another owner" },
+	{ undo_event_type,
+	    "event 8: event 4 of sandbox 2: sandbox.ready, and it is deleting" },
+	{ undo_event_start,
+	    "event 8: event 4 of sandbox 2: a start of no exec" },
+	{ undo_first_type,
+	    "event 5: event 1 of sandbox 2: sandbox.ready, and it is deleting" },
+	{ undo_event_nostate, "event 8: event 4 of sandbox 2: no such state" },
+	{ undo_event_gone, "event 7: missing" },
+	{ undo_event_last,
+	    "event 8: event 4 of sandbox 2: pending cannot follow ready" },
 };
 
 ATF_TC(proof);
@@ -318,13 +398,13 @@ ATF_TC_BODY(proof, tc)
 	ATF_REQUIRE_MSG(prove(&v, NULL) == 0, "%s", v.why);
 	ATF_REQUIRE_EQ(v.nboxes, 2);
 	ATF_REQUIRE_EQ(v.nexecs, 4);
-	for (i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+	for (i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
 		was = st.log;
 		ATF_REQUIRE_EQ(eventdb_begin(&st.db), 0);
-		tamper(i);
+		damages[i].undo();
 		ATF_CHECK_EQ(prove(&v, NULL), -1);
-		ATF_CHECK_MSG(strcmp(v.why, found[i]) == 0, "%s instead of %s",
-		    v.why, found[i]);
+		ATF_CHECK_MSG(strcmp(v.why, damages[i].found) == 0, "%s instead of %s",
+		    v.why, damages[i].found);
 		eventdb_abort(&st.db);
 		st.log = was;
 	}

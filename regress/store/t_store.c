@@ -579,17 +579,78 @@ ATF_TC_BODY(deadline, tc)
 	ring_stop();
 }
 
+/* What a start after a death asks of the runner: guests, and their execs. */
+static void
+restart_guests(uint64_t n1, uint64_t n2)
+{
+	struct got	 g;
+
+	ring_get(&ring.runner, MSG_LISTEN, &g);
+	ATF_REQUIRE_EQ(g.m.listen.n, n1);
+	ATF_REQUIRE_EQ(g.m.listen.boot, 7);
+	ATF_REQUIRE_EQ(g.m.listen.pid, 1000 + n1);
+	ring_done(&g);
+	ring_get(&ring.runner, MSG_START, &g);
+	ATF_REQUIRE_EQ(g.m.start.k, 1);
+	ATF_REQUIRE_EQ(g.m.start.again, 1);
+	ATF_REQUIRE_EQ(g.m.start.argv.n, 0);
+	ring_done(&g);
+	ring_get(&ring.runner, MSG_START, &g);
+	ATF_REQUIRE_EQ(g.m.start.k, 2);
+	ATF_REQUIRE_EQ(g.m.start.again, 1);
+	ATF_REQUIRE_EQ(g.m.start.argv.n, 2);
+	ring_done(&g);
+	ring_get(&ring.runner, MSG_LISTEN, &g);
+	ATF_REQUIRE_EQ(g.m.listen.n, n2);
+	ring_done(&g);
+}
+
+/*
+ * What the Engine has: a container of nobody's, and one of the two that were
+ * ready: it is the Engine that is meant.
+ */
+static void
+restart_inventory(uint64_t n2, const char *nonce)
+{
+	struct msg_box_state	 box;
+	struct msg_box_done	 end;
+	struct msg_engine	 eng;
+	struct got		 g;
+	uint64_t		 inv;
+
+	memset(&eng, 0, sizeof(eng));
+	eng.up = 1;
+	ring_send(&ring.broker, MSG_ENGINE, 0, 0, 0, &eng);
+	ring_get(&ring.broker, MSG_INVENTORY, &g);
+	inv = g.f.op;
+	ring_done(&g);
+	memset(&box, 0, sizeof(box));
+	box.n = 99;
+	strlcpy(box.container, "stray", sizeof(box.container));
+	ring_send(&ring.broker, MSG_CONTAINER, inv, 0, 0, &box);
+	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
+	ATF_REQUIRE_EQ(g.m.box.n, 0);
+	ATF_REQUIRE_STREQ(g.m.box.container, "stray");
+	ring_done(&g);
+	memset(&box, 0, sizeof(box));
+	box.n = n2;
+	box.running = 1;
+	box.pid = 1000 + n2;
+	strlcpy(box.container, "c2", sizeof(box.container));
+	strlcpy(box.nonce, nonce, sizeof(box.nonce));
+	ring_send(&ring.broker, MSG_CONTAINER, inv, 0, 0, &box);
+	memset(&end, 0, sizeof(end));
+	ring_send(&ring.broker, MSG_INVENTORY_END, inv, 0, 0, &end);
+}
+
 /* Killed in the middle of everything. */
 ATF_TC_WITHOUT_HEAD(restart);
 ATF_TC_BODY(restart, tc)
 {
-	struct msg_box_state	 box;
-	struct msg_box_done	 end;
 	struct msg_started	 s;
-	struct msg_engine	 eng;
 	struct got		 g;
 	char			 nonce[33];
-	uint64_t		 n1, n2, n3, op, inv;
+	uint64_t		 n1, n2, n3, op;
 
 	up();
 	n1 = ring_ready(USER_SESSION, "one");
@@ -611,52 +672,9 @@ ATF_TC_BODY(restart, tc)
 	ring_kill();
 
 	ring_start();
-	/* Guests that are to come back, and their execs. */
-	ring_get(&ring.runner, MSG_LISTEN, &g);
-	ATF_REQUIRE_EQ(g.m.listen.n, n1);
-	ATF_REQUIRE_EQ(g.m.listen.boot, 7);
-	ATF_REQUIRE_EQ(g.m.listen.pid, 1000 + n1);
-	ring_done(&g);
-	ring_get(&ring.runner, MSG_START, &g);
-	ATF_REQUIRE_EQ(g.m.start.k, 1);
-	ATF_REQUIRE_EQ(g.m.start.again, 1);
-	ATF_REQUIRE_EQ(g.m.start.argv.n, 0);
-	ring_done(&g);
-	ring_get(&ring.runner, MSG_START, &g);
-	ATF_REQUIRE_EQ(g.m.start.k, 2);
-	ATF_REQUIRE_EQ(g.m.start.again, 1);
-	ATF_REQUIRE_EQ(g.m.start.argv.n, 2);
-	ring_done(&g);
-	ring_get(&ring.runner, MSG_LISTEN, &g);
-	ATF_REQUIRE_EQ(g.m.listen.n, n2);
-	ring_done(&g);
+	restart_guests(n1, n2);
 	ring_state(USER_SESSION, "three", "pending");
-
-	/* What the Engine has: a container of nobody's. */
-	memset(&eng, 0, sizeof(eng));
-	eng.up = 1;
-	ring_send(&ring.broker, MSG_ENGINE, 0, 0, 0, &eng);
-	ring_get(&ring.broker, MSG_INVENTORY, &g);
-	inv = g.f.op;
-	ring_done(&g);
-	memset(&box, 0, sizeof(box));
-	box.n = 99;
-	strlcpy(box.container, "stray", sizeof(box.container));
-	ring_send(&ring.broker, MSG_CONTAINER, inv, 0, 0, &box);
-	ring_get(&ring.broker, MSG_BOX_REMOVE, &g);
-	ATF_REQUIRE_EQ(g.m.box.n, 0);
-	ATF_REQUIRE_STREQ(g.m.box.container, "stray");
-	ring_done(&g);
-	/* One of two is there: it is the Engine that is meant. */
-	memset(&box, 0, sizeof(box));
-	box.n = n2;
-	box.running = 1;
-	box.pid = 1000 + n2;
-	strlcpy(box.container, "c2", sizeof(box.container));
-	strlcpy(box.nonce, nonce, sizeof(box.nonce));
-	ring_send(&ring.broker, MSG_CONTAINER, inv, 0, 0, &box);
-	memset(&end, 0, sizeof(end));
-	ring_send(&ring.broker, MSG_INVENTORY_END, inv, 0, 0, &end);
+	restart_inventory(n2, nonce);
 	/* One that was ready has lost its own; what was cut off goes on. */
 	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
 	ATF_REQUIRE_EQ(g.m.work.n, n3);

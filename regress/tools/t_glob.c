@@ -125,7 +125,7 @@ ATF_TC_WITHOUT_HEAD(bad_patterns);
 ATF_TC_BODY(bad_patterns, tc)
 {
 	struct glob	 g;
-	char		 buf[GLOB_PATTERN + 2], *p;
+	char		 buf[GLOB_PATTERN + 2];
 	int		 i;
 
 	ATF_CHECK_EQ(EINVAL, glob_compile(&g, "", 0));
@@ -135,12 +135,12 @@ ATF_TC_BODY(bad_patterns, tc)
 	buf[sizeof(buf) - 1] = '\0';
 	ATF_CHECK_EQ(EINVAL, glob_compile(&g, buf, 0));
 	/* Nine doublings stay below the bound, ten do not. */
-	for (i = 0, p = buf; i < 9; i++)
-		p += sprintf(p, "{a,b}");
+	for (i = 0, buf[0] = '\0'; i < 9; i++)
+		strlcat(buf, "{a,b}", sizeof(buf));
 	ATF_CHECK_EQ(0, glob_compile(&g, buf, 0));
 	ATF_CHECK_EQ(512, g.n);
 	glob_free(&g);
-	sprintf(p, "{a,b}");
+	strlcat(buf, "{a,b}", sizeof(buf));
 	ATF_CHECK_EQ(E2BIG, glob_compile(&g, buf, 0));
 	/* Braces in braces in braces. */
 	memset(buf, '{', GLOB_PATTERN);
