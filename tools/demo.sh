@@ -132,6 +132,16 @@ echo "exit status: $status"
 show logs "$exec_id"
 show ps -a web
 
+say "files: no command of the sandbox is needed for them"
+printf 'one\ntwo\nthree\n' |
+    PIPED="printf 'one\\ntwo\\nthree\\n' | " show put -p web - src/count
+show ls -l web src
+show tool grep web two
+show tool edit web src/count two 2
+show cat web src/count
+
+say "a terminal is: sandboxctl shell web"
+
 say "create, exec and delete in one"
 show run echo gone with its sandbox
 
