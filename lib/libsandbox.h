@@ -427,4 +427,16 @@ int	 sandbox_tool_upload(struct sandbox *, const char *id,
 int	 sandbox_tool_download(struct sandbox *, const char *id,
 	    struct sandbox_tool_file *, size_t n, size_t max);
 
+/*
+ * For a loop of the caller's, with jobs: what runs a line, 1 if the line is
+ * then the input; how it ended, -1 if it did not begin; the name of the file
+ * that has all it wrote; what was read.
+ */
+int	 sandbox_tool_shell(const char *line, char *argv[3]);
+int	 sandbox_tool_ended(struct sandbox_tool_output *,
+	    const struct proto_exec_info *);
+void	 sandbox_tool_spill(struct sandbox_tool_output *);
+void	 sandbox_tool_page(struct sandbox_tool_text *, uint64_t offset,
+	    const struct proto_result *);
+
 #endif

@@ -28,6 +28,28 @@ static const char	 from_input[] =
     "sandboxd_line=$(cat) || exit; "
     "eval \"unset sandboxd_line; $sandboxd_line\" </dev/null";
 
+int
+sandbox_tool_shell(const char *line, char *argv[3])
+{
+	int	 is_long = strlen(line) > SHELL_LINE;
+
+	argv[0] = (char *)(uintptr_t)"/bin/sh";
+	argv[1] = (char *)(uintptr_t)"-c";
+	argv[2] = (char *)(uintptr_t)(is_long ? from_input : line);
+	return (is_long);
+}
+
+/* The number of a command is never used again in its sandbox. */
+void
+sandbox_tool_spill(struct sandbox_tool_output *o)
+{
+	const char	*n = strrchr(o->exec, '.');
+
+	if (n != NULL)
+		snprintf(o->file, sizeof(o->file), "/tmp/.sandboxd-output-%s",
+		    n + 1);
+}
+
 struct shell {
 	struct sandbox			*sb;
 	const struct sandbox_tool_command *cmd;
@@ -106,13 +128,10 @@ file_flush(struct shell *s)
 static void
 file_begin(struct shell *s)
 {
-	const char	*n = strrchr(s->o->exec, '.');
-
 	s->keeps = -1;
-	if (n == NULL || (s->piece = malloc(SHELL_PIECE)) == NULL)
+	sandbox_tool_spill(s->o);
+	if (*s->o->file == '\0' || (s->piece = malloc(SHELL_PIECE)) == NULL)
 		return;
-	snprintf(s->o->file, sizeof(s->o->file), "/tmp/.sandboxd-output-%s",
-	    n + 1);
 	s->keeps = 1;
 	file_add(s, (const uint8_t *)s->o->data, s->o->len);
 }
@@ -189,27 +208,6 @@ shell_input(const char *line)
 	return (fd);
 }
 
-/* How it ended; -1 if it did not begin. */
-static int
-shell_end(struct shell *s, const struct proto_exec_info *info)
-{
-	struct sandbox_tool_output	*o = s->o;
-
-	o->code = -1;
-	strlcpy(o->exec, info->id, sizeof(o->exec));
-	if (strcmp(info->state, "exited") == 0)
-		o->code = info->code & 0xff;
-	else if (strcmp(info->state, "signaled") == 0)
-		o->code = 128 + info->code;
-	else if (strcmp(info->state, "timed_out") == 0) {
-		o->code = SHELL_TIMEOUT;
-		o->timed_out = 1;
-	} else if (strcmp(info->state, "failed") == 0)
-		return (sandbox_fail(s->sb, CODE_INVALID_ARGUMENT,
-		    "/bin/sh: %.200s", info->cause));
-	return (0);
-}
-
 /* A bound is not to make a character of UTF-8 into none. */
 static void
 shell_cut(struct sandbox_tool_output *o)
@@ -228,10 +226,30 @@ shell_cut(struct sandbox_tool_output *o)
 	}
 }
 
+int
+sandbox_tool_ended(struct sandbox_tool_output *o,
+    const struct proto_exec_info *info)
+{
+	o->code = -1;
+	strlcpy(o->exec, info->id, sizeof(o->exec));
+	if (o->size > o->len)
+		shell_cut(o);
+	if (strcmp(info->state, "exited") == 0)
+		o->code = info->code & 0xff;
+	else if (strcmp(info->state, "signaled") == 0)
+		o->code = 128 + info->code;
+	else if (strcmp(info->state, "timed_out") == 0) {
+		o->code = SHELL_TIMEOUT;
+		o->timed_out = 1;
+	} else if (strcmp(info->state, "failed") == 0)
+		return (-1);
+	return (0);
+}
+
 static int
 shell_run(struct shell *s, const struct sandbox_tool_command *c, int in)
 {
-	char			*argv[4] = { "/bin/sh", "-c", NULL, NULL };
+	char			*argv[3];
 	struct proto_exec_info	 info;
 	struct proto_exec	 x;
 	struct sandbox_io	 io;
@@ -239,7 +257,7 @@ shell_run(struct shell *s, const struct sandbox_tool_command *c, int in)
 
 	memset(&x, 0, sizeof(x));
 	memset(&io, 0, sizeof(io));
-	argv[2] = (char *)(uintptr_t)(in == -1 ? c->line : from_input);
+	(void)sandbox_tool_shell(c->line, argv);
 	x.sandbox = (char *)(uintptr_t)c->id;
 	x.argv.v = argv;
 	x.argv.n = 3;
@@ -260,7 +278,9 @@ shell_run(struct shell *s, const struct sandbox_tool_command *c, int in)
 	io.again = c->again;
 	if (sandbox_run(s->sb, &x, &io, &info) == -1)
 		return (-1);
-	ret = shell_end(s, &info);
+	if ((ret = sandbox_tool_ended(s->o, &info)) == -1)
+		(void)sandbox_fail(s->sb, CODE_INVALID_ARGUMENT,
+		    "/bin/sh: %.200s", info.cause);
 	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
 	return (ret);
 }
@@ -270,11 +290,12 @@ sandbox_tool_execute(struct sandbox *sb, const struct sandbox_tool_command *c,
     struct sandbox_tool_output *o)
 {
 	struct shell	 s = { .sb = sb, .cmd = c, .o = o };
+	char		*argv[3];
 	int		 in = -1, ret;
 
 	memset(o, 0, sizeof(*o));
 	s.max = c->max == 0 ? SANDBOX_TOOL_OUTPUT : c->max;
-	if (strlen(c->line) > SHELL_LINE &&
+	if (sandbox_tool_shell(c->line, argv) == 1 &&
 	    (in = shell_input(c->line)) == -1)
 		return (sandbox_fail(sb, CODE_INTERNAL, "%s",
 		    strerror(errno)));
@@ -283,8 +304,6 @@ sandbox_tool_execute(struct sandbox *sb, const struct sandbox_tool_command *c,
 		file_flush(&s);
 	if (o->kept == 0)
 		o->file[0] = '\0';
-	if (o->size > o->len)
-		shell_cut(o);
 	free(s.piece);
 	if (in != -1)
 		close(in);

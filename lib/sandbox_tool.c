@@ -90,6 +90,19 @@ sandbox_tool_grep(struct sandbox *sb, const struct sandbox_tool_search *s,
 	return (sandbox_file_records(sb, &c, &grep_rec_def, take, arg, res));
 }
 
+void
+sandbox_tool_page(struct sandbox_tool_text *t, uint64_t offset,
+    const struct proto_result *res)
+{
+	t->binary = (res->flags & CALL_R_BINARY) != 0;
+	t->start = res->count > 0 ? offset + 1 : 0;
+	t->end = res->count;
+	t->counted = (res->flags & CALL_R_TOTAL) != 0;
+	t->total = res->count2;
+	t->more = (res->flags & CALL_R_MORE) != 0;
+	t->cut = (res->flags & CALL_R_CUT) != 0;
+}
+
 int
 sandbox_tool_read(struct sandbox *sb, const char *id, const char *path,
     uint64_t offset, uint64_t limit, uint32_t flags,
@@ -111,15 +124,7 @@ sandbox_tool_read(struct sandbox *sb, const char *id, const char *path,
 	}
 	t->data = b.p;
 	t->len = b.len;
-	t->binary = (res.flags & CALL_R_BINARY) != 0;
-	if (res.count > 0) {
-		t->start = offset + 1;
-		t->end = res.count;
-	}
-	t->counted = (res.flags & CALL_R_TOTAL) != 0;
-	t->total = res.count2;
-	t->more = (res.flags & CALL_R_MORE) != 0;
-	t->cut = (res.flags & CALL_R_CUT) != 0;
+	sandbox_tool_page(t, offset, &res);
 	return (0);
 }
 

@@ -7,6 +7,7 @@
  *	session_call.c	requests under way, and their answers
  *	session_job.c	commands with their bytes
  *	session_file.c	operations on files
+ *	session_tool.c	the tools of an agent
  *	session_ctl.c	what only sandboxctl itself can do
  *	session_conn.c	the connection, and another one after it
  */
@@ -43,15 +44,44 @@ struct session_extra {
 	uint64_t	 n;		/* credit */
 	uint64_t	 window;	/* bytes of output; 0: any */
 	struct strv	 argv;		/* ctl */
+	/* Of the tools. */
+	char		*sandbox;
+	char		*path;
+	char		*pattern;
+	char		*filter;
+	char		*command;
+	char		*dir;
+	char		 user[SBX_USER_MAX + 1];
+	char		*old;
+	char		*new;
+	struct kvv	 env;
+	struct strv	 paths;
+	struct strv	 contents;	/* base64 */
+	uint64_t	 offset;
+	uint64_t	 limit;		/* lines */
+	uint64_t	 max;
+	uint64_t	 context;
+	uint64_t	 timeout;	/* ms */
+	uint32_t	 all;
+	uint32_t	 anydepth;
+	uint32_t	 counts;
+	uint32_t	 crlf;
+	uint32_t	 files;
+	uint32_t	 icase;
+	uint32_t	 nodot;
+	uint32_t	 number;
+	uint32_t	 regex;
 };
 
 #define S_AGAIN		0x1	/* asked twice is asked once */
 #define S_LONG		0x2	/* goes on after its first answer */
 #define S_QUIET		0x4	/* and says nothing until its end */
 #define S_OF		0x8	/* is about another request */
+#define S_TOOL		0x10	/* its message is made of other members */
 
 struct call;
 struct session_ctl;
+struct session_tool;
 struct rec_reader;
 
 /* One request that a line may have. */
@@ -98,6 +128,7 @@ struct call {
 	/* Commands with their bytes. */
 	struct sandbox_job	*job;
 	struct session_ctl	*ctl;		/* or a program */
+	struct session_tool	*tool;		/* what is made of the job */
 	struct sandbox_io	 io;
 	struct proto_exec_info	 info;
 	uint64_t		 off[3];
@@ -175,6 +206,7 @@ void	 call_stop(int);
 int	 call_blocked(void);	/* no line is to be read now */
 int	 call_idle(void);
 void	 call_local(struct call *);
+void	 call_resend(struct call *);
 void	 call_each_job(void (*)(struct call *, void *), void *);
 /* Requests of our own, as session_def has them. */
 int	 call_cancel(struct call *);
@@ -194,7 +226,15 @@ void	 ctl_clear(struct call *);
 /* session_file.c */
 int	 file_begin(struct call *);
 void	 file_over(struct call *);
+int	 file_whole(struct call *);
 void	 file_cancel(struct call *);
+
+/* session_tool.c */
+int	 tool_begin(struct call *);
+int	 tool_feed(struct call *);
+void	 tool_over(struct call *);
+int	 tool_failed(struct call *);
+void	 tool_clear(struct call *);
 
 /* session_job.c */
 int	 job_out(void *, int, const void *, size_t);

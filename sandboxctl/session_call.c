@@ -291,6 +291,17 @@ call_new(struct line *l, size_t bytes)
 	enqueue(c, &ss.waiting[c->islong], c->l.def->type == PROTO_KILL);
 }
 
+/* It goes on with another request to the daemon, when there is room. */
+void
+call_resend(struct call *c)
+{
+	if (c->job != NULL)
+		sandbox_job_free(c->job);
+	c->job = NULL;
+	unsend(c);
+	enqueue(c, &ss.waiting[c->islong], 1);
+}
+
 /* It is not the daemon that does it. */
 void
 call_local(struct call *c)

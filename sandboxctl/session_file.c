@@ -95,9 +95,9 @@ file_begin(struct call *c)
 	return (-1);
 }
 
-/* All that it is said to be has come, and no more. */
-void
-file_over(struct call *c)
+/* All that it is said to be has come, and no more; or -1 and the error. */
+int
+file_whole(struct call *c)
 {
 	char	 text[128];
 
@@ -112,10 +112,18 @@ file_over(struct call *c)
 	} else if (c->records != NULL && !rec_done(c->records))
 		call_error(c, CODE_PROTOCOL, "",
 		    "the guest talks nonsense: half a record");
-	else {
-		tell(c, PROTO_RESULT, &c->result);
-		call_end(c, NULL);
-	}
+	else
+		return (0);
+	return (-1);
+}
+
+void
+file_over(struct call *c)
+{
+	if (file_whole(c) == -1)
+		return;
+	tell(c, PROTO_RESULT, &c->result);
+	call_end(c, NULL);
 }
 
 void

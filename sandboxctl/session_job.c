@@ -100,6 +100,10 @@ job_begin(struct call *c)
 static void
 job_over(struct call *c)
 {
+	if (c->tool != NULL) {
+		tool_over(c);
+		return;
+	}
 	if (c->l.def->type == PROTO_CALL) {
 		file_over(c);
 		return;
@@ -123,6 +127,8 @@ job_feed(struct call *c)
 	struct blob	*b;
 	ssize_t		 n;
 
+	if (c->tool != NULL && tool_feed(c) == -1)
+		return (-1);
 	while ((i = TAILQ_FIRST(&c->inputs)) != NULL) {
 		b = &i->l.extra.data;
 		while (i->done < b->len) {
@@ -157,7 +163,8 @@ job_settle(struct call *c, int ret)
 			c->cancelled = 1;
 			job_kill(c);
 		}
-		call_sb_error(c);
+		if (c->tool == NULL || !tool_failed(c))
+			call_sb_error(c);
 	} else if (sandbox_job_over(c->job))
 		job_over(c);
 }
@@ -251,11 +258,11 @@ void
 job_clear(struct call *c)
 {
 	ctl_clear(c);
+	tool_clear(c);
 	free(c->records);
 	c->records = NULL;
-	if (c->job == NULL)
-		return;
-	sandbox_job_free(c->job);
+	if (c->job != NULL)
+		sandbox_job_free(c->job);
 	c->job = NULL;
 	msg_clear(&c->info, proto_def(PROTO_EXEC_INFO));
 }

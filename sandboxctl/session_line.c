@@ -159,6 +159,9 @@ line_extra(struct line *l, json_t *args, struct spec_error *e)
 		json_object_del(args, x->fields[i].name);
 	}
 	ret = json_decode(&l->extra, x, o, e);
+	/* Of which 0 is none. */
+	if (json_object_get(o, "limit") == NULL)
+		l->extra.limit = SANDBOX_TOOL_LINES;
 	json_decref(o);
 	if (ret == -1)
 		memset(&l->extra, 0, sizeof(l->extra));
@@ -183,6 +186,8 @@ line_msg(struct line *l, json_t *args, struct spec_error *e)
 	const struct msg_def		*def = proto_def(l->def->type);
 	uint64_t			 nothing;
 
+	if (l->def->flags & S_TOOL)
+		return (json_decode(&nothing, &none, args, e));
 	if (def == NULL || def->nfields == 0)
 		return (json_decode(&nothing, def == NULL ? &none : def, args, e));
 	if (l->def->type == PROTO_CALL)
@@ -234,8 +239,8 @@ line_clear(struct line *l)
 {
 	free(l->id);
 	free(l->of);
-	free(l->extra.data.data);
-	strv_clear(&l->extra.argv);
+	if (l->def != NULL && l->def->extra != NULL)
+		msg_clear(&l->extra, l->def->extra);
 	if (l->msg != NULL)
 		msg_clear(l->msg, proto_def(l->def->type));
 	free(l->msg);

@@ -59,6 +59,89 @@ static const struct msg_field	 f_input[] = {
 static const struct msg_def	 x_input =
     MSG_DEF(0, "input", session_extra, f_input);
 
+#define SANDBOX	MSG_F(session_extra, sandbox, M_TEXT, EXEC_ID_MAX + 16, 0)
+#define PATH	MSG_F(session_extra, path, M_TEXT, CALL_PATH_MAX, 0)
+#define WHERE	MSG_F(session_extra, path, M_TEXT, CALL_PATH_MAX, M_OPT)
+#define PATTERN	MSG_F(session_extra, pattern, M_TEXT, CALL_PATH_MAX, 0)
+#define NUMBER(name)	MSG_F(session_extra, name, M_UINT, 0, M_OPT)
+#define SWITCH(name)	MSG_F(session_extra, name, M_UINT, 1, M_OPT)
+
+static const struct msg_field	 f_tool_delete[] = { SANDBOX, PATH };
+static const struct msg_def	 x_tool_delete =
+    MSG_DEF(0, "tool_delete", session_extra, f_tool_delete);
+
+static const struct msg_field	 f_tool_download[] = {
+	SANDBOX,
+	MSG_F(session_extra, paths, M_STRV, SESSION_LINE_MAX, 0),
+};
+static const struct msg_def	 x_tool_download =
+    MSG_DEF(0, "tool_download", session_extra, f_tool_download);
+
+static const struct msg_field	 f_tool_edit[] = {
+	SANDBOX, PATH,
+	MSG_F(session_extra, old, M_TEXT, SESSION_LINE_MAX, 0),
+	MSG_F(session_extra, new, M_TEXT, SESSION_LINE_MAX, 0),
+	SWITCH(all), SWITCH(crlf),
+};
+static const struct msg_def	 x_tool_edit =
+    MSG_DEF(0, "tool_edit", session_extra, f_tool_edit);
+
+static const struct msg_field	 f_tool_execute[] = {
+	SANDBOX,
+	MSG_F(session_extra, command, M_TEXT, SESSION_LINE_MAX, 0),
+	MSG_F(session_extra, dir, M_TEXT, SBX_DIR_MAX, M_OPT),
+	MSG_F(session_extra, env, M_KVV, EXEC_ENTRIES_MAX, M_OPT),
+	MSG_F(session_extra, user, M_STR, 0, M_OPT),
+	NUMBER(max),
+	MSG_F(session_extra, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
+};
+static const struct msg_def	 x_tool_execute =
+    MSG_DEF(0, "tool_execute", session_extra, f_tool_execute);
+
+static const struct msg_field	 f_tool_glob[] = {
+	SANDBOX, PATTERN, WHERE, NUMBER(max), SWITCH(anydepth), SWITCH(files),
+	SWITCH(nodot),
+};
+static const struct msg_def	 x_tool_glob =
+    MSG_DEF(0, "tool_glob", session_extra, f_tool_glob);
+
+static const struct msg_field	 f_tool_grep[] = {
+	SANDBOX, PATTERN, WHERE,
+	MSG_F(session_extra, filter, M_TEXT, CALL_PATH_MAX, M_OPT),
+	NUMBER(context), NUMBER(max), SWITCH(counts), SWITCH(files),
+	SWITCH(icase), SWITCH(regex),
+};
+static const struct msg_def	 x_tool_grep =
+    MSG_DEF(0, "tool_grep", session_extra, f_tool_grep);
+
+static const struct msg_field	 f_tool_ls[] = {
+	SANDBOX, WHERE, NUMBER(max),
+};
+static const struct msg_def	 x_tool_ls =
+    MSG_DEF(0, "tool_ls", session_extra, f_tool_ls);
+
+static const struct msg_field	 f_tool_read[] = {
+	SANDBOX, PATH, NUMBER(offset), NUMBER(limit), SWITCH(number),
+};
+static const struct msg_def	 x_tool_read =
+    MSG_DEF(0, "tool_read", session_extra, f_tool_read);
+
+static const struct msg_field	 f_tool_upload[] = {
+	SANDBOX,
+	MSG_F(session_extra, paths, M_STRV, SESSION_LINE_MAX, 0),
+	MSG_F(session_extra, contents, M_STRV, SESSION_LINE_MAX, 0),
+};
+static const struct msg_def	 x_tool_upload =
+    MSG_DEF(0, "tool_upload", session_extra, f_tool_upload);
+
+static const struct msg_field	 f_tool_write[] = {
+	SANDBOX, PATH,
+	MSG_F(session_extra, data, M_BLOB, SESSION_INPUT_MAX, M_OPT),
+	SWITCH(input),
+};
+static const struct msg_def	 x_tool_write =
+    MSG_DEF(0, "tool_write", session_extra, f_tool_write);
+
 /* Sorted by their names. */
 const struct session_def	 session_defs[] = {
 	{ "attach", PROTO_ATTACH, "attach", S_LONG, &x_attach, job_begin },
@@ -95,6 +178,26 @@ const struct session_def	 session_defs[] = {
 	{ "show", PROTO_SHOW, "show", S_AGAIN, NULL, NULL },
 	{ "status", PROTO_STATUS, "status", S_AGAIN, NULL, NULL },
 	{ "stop", PROTO_STOP, "stop", S_LONG, NULL, NULL },
+	{ "tool_delete", PROTO_CALL, "tool delete", S_LONG | S_TOOL,
+	    &x_tool_delete, tool_begin },
+	{ "tool_download", PROTO_CALL, "tool download", S_LONG | S_TOOL,
+	    &x_tool_download, tool_begin },
+	{ "tool_edit", PROTO_CALL, "tool edit", S_LONG | S_TOOL,
+	    &x_tool_edit, tool_begin },
+	{ "tool_execute", PROTO_EXEC, "tool execute", S_LONG | S_TOOL,
+	    &x_tool_execute, tool_begin },
+	{ "tool_glob", PROTO_CALL, "tool glob", S_LONG | S_TOOL,
+	    &x_tool_glob, tool_begin },
+	{ "tool_grep", PROTO_CALL, "tool grep", S_LONG | S_TOOL,
+	    &x_tool_grep, tool_begin },
+	{ "tool_ls", PROTO_CALL, "tool ls", S_LONG | S_TOOL,
+	    &x_tool_ls, tool_begin },
+	{ "tool_read", PROTO_CALL, "tool read", S_LONG | S_TOOL,
+	    &x_tool_read, tool_begin },
+	{ "tool_upload", PROTO_CALL, "tool upload", S_LONG | S_TOOL,
+	    &x_tool_upload, tool_begin },
+	{ "tool_write", PROTO_CALL, "tool write", S_LONG | S_TOOL,
+	    &x_tool_write, tool_begin },
 	{ "unpause", PROTO_UNPAUSE, "unpause", S_LONG, NULL, NULL },
 	{ "update", PROTO_UPDATE, "update", S_AGAIN | S_LONG, NULL, NULL },
 	{ "version", 0, "version", 0, NULL, call_version },

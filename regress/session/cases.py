@@ -173,6 +173,82 @@ def files(s, box):
     need(e["code"] == "file_not_found", e)
 
 
+def tools(s, box):
+    """The tools of an agent, as sandboxctl tool has them."""
+    def tool(name, **members):
+        all = s.good("tool_" + name, sandbox=box, **members)
+        got = [a["tool_" + name] for a in all[:-1]]
+        return got[0] if len(got) == 1 else got
+
+    def bad(name, **members):
+        all = s.call("tool_" + name, sandbox=box, **members)
+        need("error" in all[-1], all)
+        return all[-1]["error"]["code"]
+
+    every = bytes(range(256)) * 1000
+    need(tool("write", path="a/all", data=b64(every)) ==
+         {"path": "a/all", "size": 256000, "created": True})
+    n = s.send("tool_write", sandbox=box, path="a/all", input=1)
+    for i in range(0, len(every), 10000):
+        s.good("input", request=n, data=b64(every[i:i + 10000]))
+    s.good("input", request=n, end=1)
+    need(s.over(n)[0]["tool_write"]["created"] is False)
+    tool("write", path="t", data=b64(b"one\ntwo\nthree\n"))
+    need(tool("read", path="t", offset=1, limit=1, number=1)["content"] ==
+         "     2\ttwo\n")
+    need(tool("read", path="t", limit=0)["content"] == "")
+    need(tool("read", path="t")["total_lines"] == 3)
+    need(tool("edit", path="t", old="two", new="2")["occurrences"] == 1)
+    big = "x" * 200000
+    tool("edit", path="t", old="2", new=big)
+    need(tool("edit", path="t", old=big, new="2")["occurrences"] == 1)
+    need(bad("edit", path="t", old="e", new="") == "conflict")
+    need(tool("edit", path="t", old="e", new="", all=1)["occurrences"] == 3)
+    need([f["path"] for f in tool("ls")["files"]] == ["a", "t"])
+    need([f["path"] for f in tool("glob", pattern="**", files=1)["files"]] ==
+         ["a/all", "t"])
+    need(tool("grep", pattern="^thr$", regex=1)["matches"] ==
+         [{"path": "t", "line": 3, "text": "thr"}])
+    paths = ["rel", "/workspace/u/1", "/workspace/a", "/workspace/u/2",
+             "x"]
+    every = every[:100000]
+    need([f["error"] for f in
+          tool("upload", paths=paths, contents=[b64(every)] * 5)] ==
+         ["invalid_path", None, "is_directory", None, "invalid_path"])
+    down = tool("download", paths=["/nothing"] + paths)
+    need([f["error"] for f in down] ==
+         ["file_not_found", "invalid_path", None, "is_directory", None,
+          "invalid_path"], down)
+    need([f["path"] for f in down] == ["/nothing"] + paths)
+    need([f["content"] == b64(every) for f in down] ==
+         [False, False, True, False, True, False])
+    need(bad("upload", paths=["/a"], contents=[]) == "invalid_argument")
+    need(bad("upload", paths=["/a"], contents=["x"]) == "invalid_argument")
+    need(s.good("tool_download", sandbox=box, paths=[])[0].get("end"))
+    need(tool("delete", path="u")["deleted"] == 3)
+    need(bad("delete", path="u") == "file_not_found")
+    need(bad("read", path="a", mode=1) == "invalid_argument")
+    x = tool("execute", command="echo out; echo err >&2; exit 3")
+    need((x["output"], x["exit_code"]) == ("out\nerr\n", 3), x)
+    x = tool("execute", command="sleep 100", timeout=300)
+    need(x["exit_code"] == 124 and x["timed_out"], x)
+    x = tool("execute", command="seq 30000; exit 4", max=10)
+    need(x["output"] == "1\n2\n3\n4\n5\n" and x["exit_code"] == 4 and
+         x["truncated"] and x["kept"] == x["size"], x)
+    need(tool("read", path=x["file"], offset=29999)["content"] == "30000\n")
+    x = tool("execute", command=": " + "x" * 402000 + "\necho $((2 + 3))")
+    need(x["output"] == "5\n", x)
+    n = s.send("tool_execute", sandbox=box, command="sleep 1000")
+    s.good("cancel", request=n)
+    x = s.over(n)[0]
+    need(x.get("cancelled") == {} or x["tool_execute"]["exit_code"] is None)
+    # As many as one likes, and those of a batch between them.
+    ids = [s.send("tool_download", sandbox=box, paths=["/workspace/t"] * 20)
+           for _ in range(100)]
+    for n in ids:
+        need(len(s.over(n)) == 21)
+
+
 def other(s, box):
     """What is no request of its own is a sandboxctl of its own."""
     def ctl(*argv, **kw):

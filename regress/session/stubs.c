@@ -12,4 +12,4 @@ name(struct call *c)							\
 
 BEGIN(job_begin) BEGIN(job_input) BEGIN(call_cancel) BEGIN(call_credit)
 BEGIN(call_version) BEGIN(ctl_begin)
-BEGIN(file_begin)
+BEGIN(file_begin) BEGIN(tool_begin)

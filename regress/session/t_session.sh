@@ -39,6 +39,7 @@ simple windows 'one that nobody reads holds up no other'
 simple events 'subscriptions, by credit'
 
 simple files 'operations on files'
+simple tools 'the tools of an agent'
 simple other 'commands that have no request'
 simple hostile 'lines that are none, too long, too deep'
 simple input_bound 'input that is not taken'
@@ -85,7 +86,7 @@ restart_cleanup()
 
 atf_init_test_cases()
 {
-	for c in commands execs cancel many windows events files other hostile \
+	for c in commands execs cancel many windows events files tools other hostile \
 	    input_bound eof term deaf closed restart; do
 		atf_add_test_case $c
 	done
