@@ -25,6 +25,7 @@ static const struct {
 	[CALL_GREP] = { "grep", CALL_OUT | CALL_REC },
 	[CALL_LINES] = { "lines", CALL_OUT },
 	[CALL_EDIT] = { "edit", CALL_IN },
+	[CALL_WATCH] = { "watch", CALL_OUT | CALL_REC },
 };
 
 int

@@ -30,6 +30,7 @@ enum call_op {
 	CALL_GREP,		/* lines below path that have a string */
 	CALL_LINES,		/* a page of a file */
 	CALL_EDIT,		/* a string of a file becomes another */
+	CALL_WATCH,		/* changes of path and below, as they come */
 	CALL_MAX
 };
 

@@ -39,11 +39,24 @@ static const struct msg_field f_grep_rec[] = {
 const struct msg_def	 grep_rec_def = MSG_DEF(0, "grep_rec", grep_rec,
 			    f_grep_rec);
 
+static const struct msg_field f_watch_rec[] = {
+	MSG_F(watch_rec, kind, M_STR, 0, 0),
+	MSG_F(watch_rec, name, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(watch_rec, from, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(watch_rec, dir, M_UINT, 1, 0),
+	MSG_F(watch_rec, code, M_UINT, CODE_MAX - 1, 0),
+	MSG_F(watch_rec, time, M_INT, 0, 0),
+};
+
+const struct msg_def	 watch_rec_def = MSG_DEF(0, "watch_rec", watch_rec,
+			    f_watch_rec);
+
 /* Room for any record, aligned for each of its members. */
 union rec_any {
 	uint64_t	 align;
 	struct file_rec	 file;
 	struct grep_rec	 grep;
+	struct watch_rec watch;
 };
 
 static int

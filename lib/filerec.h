@@ -38,7 +38,20 @@ struct grep_rec {
 	struct blob	 text;
 };
 
+/* What WATCH tells. */
+#define WATCH_KIND_MAX	15
+
+struct watch_rec {
+	char		 kind[WATCH_KIND_MAX + 1]; /* a word */
+	char		*name;	/* below what is watched; "" if that is it */
+	char		*from;	/* of one that was renamed */
+	uint32_t	 dir;	/* it is a directory */
+	uint32_t	 code;	/* enum code: why it cannot be watched */
+	int64_t		 time;	/* ns since 1970 */
+};
+
 extern const struct msg_def	file_rec_def;
+extern const struct msg_def	watch_rec_def;
 extern const struct msg_def	grep_rec_def;
 
 /*

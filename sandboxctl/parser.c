@@ -185,7 +185,8 @@ const struct command commands[] = {
 	{ "unpause", opts_labels, "[id ...]", 0, -1, 0, cmd_unpause },
 	{ "update", opts_update, "[id ...]", 0, -1, 0, cmd_update },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },
-	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait }
+	{ "wait", opts_wait, "exec | id states", 1, 2, CMD_STATUS, cmd_wait },
+	{ "watch", opts_none, "id [path]", 1, 2, 0, cmd_watch }
 };
 const size_t	 ncommands = sizeof(commands) / sizeof(commands[0]);
 

@@ -245,6 +245,9 @@ int		 cmd_mv(struct ctl *);
 int		 cmd_rm(struct ctl *);
 int		 cmd_stat(struct ctl *);
 
+/* cmd_watch.c */
+int		 cmd_watch(struct ctl *);
+
 /* cmd_copy.c */
 int		 cmd_get(struct ctl *);
 int		 cmd_put(struct ctl *);

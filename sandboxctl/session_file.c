@@ -17,8 +17,10 @@ static const struct {
 	const struct msg_def	*def;
 } records[] = {
 	{ CALL_STAT, &file_rec_def },
+	{ CALL_LIST, &file_rec_def },
 	{ CALL_GLOB, &file_rec_def },
 	{ CALL_GREP, &grep_rec_def },
+	{ CALL_WATCH, &watch_rec_def },
 };
 
 static int

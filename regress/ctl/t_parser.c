@@ -30,7 +30,7 @@ COMMAND(shell) COMMAND(show) COMMAND(status) COMMAND(stop)
 COMMAND(tool_delete) COMMAND(tool_execute)
 COMMAND(tool_download) COMMAND(tool_edit) COMMAND(tool_glob) COMMAND(tool_grep)
 COMMAND(tool_ls) COMMAND(tool_read) COMMAND(tool_upload) COMMAND(tool_write)
-COMMAND(version) COMMAND(wait)
+COMMAND(version) COMMAND(wait) COMMAND(watch)
 COMMAND(cat) COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir)
 COMMAND(mv) COMMAND(put) COMMAND(rm) COMMAND(stat)
 

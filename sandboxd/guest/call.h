@@ -54,6 +54,8 @@ int		 job_out(struct job *, const void *, size_t);
 /* Room of at least so many bytes (to GP_MAX_DATA), for what job_put() adds. */
 uint8_t		*job_room(struct job *, size_t);
 int		 job_put(struct job *, size_t);
+/* What there is of it goes out now: for what has more only later. */
+int		 job_flush(struct job *);
 /* The next bytes of input: how many, 0 at its end, -1: it was given up. */
 ssize_t		 job_in(struct job *, const uint8_t **);
 /* Does anybody still wait for it?  For what takes long without streams. */
@@ -118,6 +120,7 @@ void		 fs_chmod(struct job *);
 void		 fs_truncate(struct job *);
 void		 fs_link(struct job *);
 void		 fs_symlink(struct job *);
+void		 fs_watch(struct job *);
 
 /* fs_tool.c */
 void		 fs_edit(struct job *);

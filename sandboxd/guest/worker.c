@@ -40,6 +40,7 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_GREP] = fs_grep,
 	[CALL_LINES] = fs_lines,
 	[CALL_EDIT] = fs_edit,
+	[CALL_WATCH] = fs_watch,
 };
 
 static int
@@ -124,6 +125,12 @@ job_out(struct job *j, const void *data, size_t len)
 			return (-1);
 	}
 	return (j->lost ? -1 : 0);
+}
+
+int
+job_flush(struct job *j)
+{
+	return (out_flush(j));
 }
 
 /* A packet of the input.  0, or -1 when it is given up. */
