@@ -228,7 +228,9 @@ ls_flush(struct ls *l)
 {
 	size_t	 i;
 
-	qsort(l->v, l->n, sizeof(*l->v), ls_cmp);
+	/* Of nothing there is no place, either. */
+	if (l->n > 1)
+		qsort(l->v, l->n, sizeof(*l->v), ls_cmp);
 	for (i = 0; i < l->n; i++) {
 		ls_print(l, &l->v[i]);
 		msg_clear(&l->v[i], &file_rec_def);
