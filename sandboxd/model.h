@@ -293,6 +293,9 @@ int		 model_put_update(struct batch *, struct sandbox *);
 int		 model_del_update(struct batch *, struct sandbox *);
 int		 model_put_clock(struct batch *, const struct clock_row *);
 int		 model_put_counters(struct batch *, struct sandbox *);
+/* What the log's clock was when an event was written. */
+int		 model_put_age(struct batch *, uint64_t, uint64_t);
+int		 model_del_age(struct batch *, uint64_t);
 int		 model_put_last(struct batch *, struct model *);
 void		 model_keep(struct batch *, struct sandbox *);
 void		 model_add_exec(struct batch *, struct model *, struct exec *);
@@ -334,6 +337,9 @@ int		 model_get_start(struct model *, uint64_t, uint64_t,
 /* Ended and live, in order from k; fn returns non-zero to stop. */
 int		 model_walk_execs(struct model *, uint64_t, uint64_t,
 		    int (*)(void *, const struct exec_row *), void *);
+/* By the sequences of their events; the same. */
+int		 model_walk_ages(struct model *, int (*)(void *, uint64_t,
+		    uint64_t), void *);
 void		 exec_row_clear(struct exec_row *);
 
 #endif

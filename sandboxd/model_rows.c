@@ -7,6 +7,7 @@
  *	Q n	its newest event and exec	F n	what its container showed
  *	T n	how its operation began
  *	D n	its times			K	the log's clock
+ *	A e	what that was when event e was written
  *	U n	limits that it is to have
  *	E n k	an exec, live or ended		L n k	it has not ended
  *	P n k	its request, until the guest has it
@@ -266,6 +267,29 @@ model_put_counters(struct batch *b, struct sandbox *sb)
 	if (eventdb_put(b->db, EDB_STATE, key, len, val, sizeof(val)) != 0)
 		return (BATCH_FAIL);
 	return (BATCH_OK);
+}
+
+int
+model_put_age(struct batch *b, uint64_t seq, uint64_t life)
+{
+	uint8_t	 key[17], val[8];
+	size_t	 len;
+
+	len = key_make(key, 'A', seq, 0);
+	record_put64(val, life);
+	return (eventdb_put(b->db, EDB_STATE, key, len, val, sizeof(val)) ==
+	    0 ? BATCH_OK : BATCH_FAIL);
+}
+
+int
+model_del_age(struct batch *b, uint64_t seq)
+{
+	uint8_t	 key[17];
+	size_t	 len;
+
+	len = key_make(key, 'A', seq, 0);
+	return (eventdb_del(b->db, EDB_STATE, key, len) == EDB_FAIL ?
+	    BATCH_FAIL : BATCH_OK);
 }
 
 int
@@ -617,6 +641,35 @@ model_walk_execs(struct model *m, uint64_t n, uint64_t k,
 	    w.bad)
 		return (-1);
 	return (0);
+}
+
+struct ages {
+	int	 (*fn)(void *, uint64_t, uint64_t);
+	void	*arg;
+};
+
+static int
+walk_age(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	struct ages	*a = arg;
+
+	if (nkey != 9 || key[0] != 'A' || nval != 8)
+		return (1);
+	return (a->fn(a->arg, record_get64(key + 1), record_get64(val)));
+}
+
+int
+model_walk_ages(struct model *m, int (*fn)(void *, uint64_t, uint64_t),
+    void *arg)
+{
+	struct ages	 a = { fn, arg };
+	uint8_t		 key[17];
+	size_t		 len;
+
+	len = key_make(key, 'A', 0, 0);
+	return (eventdb_walk(m->db, EDB_STATE, key, len, walk_age, &a) == 0 ?
+	    0 : -1);
 }
 
 void

@@ -178,7 +178,7 @@ store_event(struct batch *b, struct sandbox *sb, enum event_type type,
 	msgpack_sbuffer_destroy(&buf);
 	if (detail != NULL)
 		kvv_clear(detail);
-	if (ret == -1)
+	if (ret == -1 || age_note(b) == BATCH_FAIL)
 		return (BATCH_FAIL);
 	return (sb == NULL ? BATCH_OK : model_put_counters(b, sb));
 }
@@ -391,7 +391,6 @@ store_open(void)
 	if (st.model.newer != 0)
 		log_warnx("event log: %u rows have fields of a newer version: "
 		    "they are kept, and not looked at", st.model.newer);
-	st.first = st.log.seq;
 	batch_init(&st.batch, &st.db, &st.log);
 	st.batch.wake = store_wake;
 	st.batch.committed = events_committed;

@@ -27,6 +27,7 @@
  *	store_log.c		verification and dump of the log
  *	store_retain.c		the end of a history
  *	store_times.c		what is done when a time is over
+ *	store_age.c		how old events are
  *	store_extend.c		times that a client sets
  *	store_update.c		labels, times and limits of what there is
  *	store_limits.c		what one sandbox may have
@@ -211,7 +212,6 @@ struct store {
 	struct event		 turn;		/* a gating batch */
 	struct event		 follow;	/* a following one, at last */
 	struct event		 tidy;		/* what nobody waits for */
-	uint64_t		 first;		/* newest event at our start */
 	uint64_t		 op;		/* newest operation's number */
 	struct slot		 slots[STORE_ENGINE_MAX];
 	struct op_queue		 forbroker;
@@ -478,6 +478,10 @@ int		 log_recv_verify(struct chan *, struct frame *, void *);
 int		 log_recv_credit(uint64_t, uint32_t, uint32_t);
 int		 log_dumping(void);	/* nothing may be collected */
 void		 log_gone(const struct session *);
+
+/* store_age.c */
+int		 age_note(struct batch *);
+int		 age_before(struct batch *, uint64_t, uint64_t *);
 
 /* store_times.c */
 int		 times_open(void);

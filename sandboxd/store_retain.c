@@ -13,14 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fault.h"
 #include "log.h"
 #include "store.h"
 
 #define RETAIN_WAIT_MAX	3600000	/* ms between two looks, at most */
-#define RETAIN_GRACE	3600000000000ULL /* ns after a start without an end */
 #define RETAIN_MANY	32		/* histories in a slice */
 #define RETAIN_SLICES	8		/* and then the beginning of the log */
 
@@ -154,43 +152,13 @@ body_retain(struct batch *b, void *arg)
 	return (BATCH_OK);
 }
 
-/* Wall time as it was when we started, and what has passed since. */
-static uint64_t
-retain_now(uint64_t *start)
-{
-	static uint64_t	 wall, up;
-	struct timespec	 ts;
-	uint64_t	 now;
+static uint64_t	 retain_old;	/* events up to that one are */
 
-	if (clock_gettime(CLOCK_BOOTTIME, &ts) == -1)
-		fatal("clock_gettime");
-	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	if (wall == 0) {
-		wall = store_now();
-		up = now;
-	}
-	*start = wall;
-	return (wall + (now - up));
-}
-
-/*
- * An event of the daemon itself is kept as long as a history.  By the clock it
- * was written by one that may have been set since: for a while after a start
- * it can be put right.
- */
+/* An event of the daemon itself is kept as long as a history. */
 static enum eventlog_going
 retain_host(const struct record *r)
 {
-	uint64_t	 start, now, keep, since = r->time;
-
-	now = retain_now(&start);
-	keep = st.conf.retain_history * 1000000;
-	if (r->seq > st.first && since < start)
-		since = start;
-	if (r->seq <= st.first && now < start + (keep < RETAIN_GRACE ? keep :
-	    RETAIN_GRACE))
-		return (GOING_NOT);
-	if (since > now || now - since < keep)
+	if (r->seq > retain_old)
 		return (GOING_NOT);
 	/* Each move of the anchor is one: they would go on for ever. */
 	return (r->type == EV_LOG_ANCHOR ? GOING_ALONG : GOING);
@@ -202,14 +170,17 @@ body_anchor(struct batch *b, void *arg)
 {
 	struct retain	*q = arg;
 	struct kvv	 d = { 0 };
-	int		 n;
+	int		 n, noted, gone;
 
-	if ((n = eventlog_anchor(b->log, STORE_SLICE,
-	    retain_host)) == -1)
+	if ((noted = age_note(b)) == BATCH_FAIL ||
+	    (gone = age_before(b, st.conf.retain_history * 1000000,
+	    &retain_old)) == BATCH_FAIL ||
+	    (n = eventlog_anchor(b->log, STORE_SLICE, retain_host)) == -1)
 		return (BATCH_FAIL);
 	q->left = n == STORE_SLICE;
 	if (n == 0)
-		return (BATCH_REFUSED);
+		return (noted == BATCH_OK || gone == BATCH_OK ? BATCH_OK :
+		    BATCH_REFUSED);
 	detail_num(&d, "sequence", b->log->anchor);
 	return (store_event(b, NULL, EV_LOG_ANCHOR, ACTOR_DAEMON, 0, &d));
 }

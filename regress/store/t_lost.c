@@ -235,7 +235,7 @@ ATF_TC_BODY(history, tc)
 	ring_start();
 	ring_skip(&ring.runner, MSG_LISTEN);
 	ring_skip(&ring.runner, MSG_LOG_REMOVE);
-	watch_count("", "sandbox.collected", 1);
+	watch_gone("damaged-1");
 	log_verifies();
 	ring_stop();
 }

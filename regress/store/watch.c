@@ -79,6 +79,24 @@ watch_count(const char *id, const char *type, int n)
 }
 
 void
+watch_gone(const char *id)
+{
+	struct got	 g;
+	uint32_t	 req, type;
+	int		 tries = 0;
+
+	do {
+		req = ring_ref(USER_SESSION, PROTO_SHOW, id, 0);
+		ring_frame_any(&ring.frontend, &g);
+		type = g.f.type;
+		ring_done(&g);
+		if (type == PROTO_SANDBOX)
+			ring_answered(req, PROTO_END);
+	} while (type == PROTO_SANDBOX && watch_again(&tries));
+	ATF_REQUIRE_EQ(type, PROTO_ERROR);
+}
+
+void
 watch_ask(uint32_t type, const char *id)
 {
 	uint32_t	 req = ring_ref(USER_SESSION, type, id, 0);

@@ -12,6 +12,8 @@ void	 watch_show(const char *, struct got *);
 void	 watch_cause(const char *, const char *, const char *);
 /* The log comes to have so many of such events of it ("": of the host). */
 void	 watch_count(const char *, const char *, int);
+/* Nobody knows it any more. */
+void	 watch_gone(const char *);
 /* A request for the sandbox is accepted. */
 void	 watch_ask(uint32_t, const char *);
 /* The siblings' part of its stop, from the order to the guest. */
