@@ -127,6 +127,8 @@ static const struct confine_call	 runner_calls[] = {
 	/* It listens for guests, and never connects. */
 	IS(socket, 1, AF_UNIX), ANY(bind), ANY(listen), ANY(accept4),
 	ANY(getsockopt), ANY(setsockopt), ANY(getsockname),
+	/* Whether a guest is alive; nothing can be sent through that. */
+	ANY(pidfd_open),
 	/* Sockets are for every sandbox's user, and appear when ready. */
 	ANY(chmod), ANY(fchmodat), ANY(rename), ANY(renameat), ANY(renameat2),
 	ANY(unlink), ANY(unlinkat), ANY(rmdir),

@@ -216,6 +216,8 @@ static const struct msg_field f_guest_gone[] = {
 	MSG_F(msg_guest_gone, n, M_UINT, 0, 0),
 	MSG_F(msg_guest_gone, bye, M_UINT, 0, 0),
 	MSG_F(msg_guest_gone, text, M_STR, 0, 0),
+	MSG_F(msg_guest_gone, dead, M_UINT, 1, 0),
+	MSG_F(msg_guest_gone, boot, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_started[] = {

@@ -46,7 +46,7 @@ conf_memory(const struct conf_limits *l, enum role role)
 uint64_t
 parent_files(const struct conf_limits *l)
 {
-	return (6 * (uint64_t)l->execs + 2 * (uint64_t)l->sandboxes +
+	return (6 * (uint64_t)l->execs + 3 * (uint64_t)l->sandboxes +
 	    2 * (uint64_t)l->clients + FILES_SPARE);
 }
 

@@ -117,7 +117,7 @@ runner_check_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
 		fatal("%s: getrlimit", __func__);
 	need = 64 + 6ULL * runner_conf.max_execs +
-	    2ULL * runner_conf.max_sandboxes + 2ULL * RUNNER_READERS;
+	    3ULL * runner_conf.max_sandboxes + 2ULL * RUNNER_READERS;
 	if (rl.rlim_cur != RLIM_INFINITY && need > rl.rlim_cur)
 		log_warnx("the limits of the configuration may need %llu "
 		    "descriptors, %llu are allowed", (unsigned long long)need,

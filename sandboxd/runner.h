@@ -3,6 +3,7 @@
  *
  *	runner.c	start, pipes to parent and frontend
  *	runner_store.c	messages of the store
+ *	runner_life.c	whether a guest is alive
  *	runner_listen.c	sandboxes and the sockets on which guests come in
  *	runner_guest.c	a guest's connection: bytes in, bytes out
  *	runner_exec.c	execs, and the guest's frames about them
@@ -67,6 +68,9 @@ struct box {
 	uint32_t	 flaps;		/* short connections in a row */
 	int		 halved;	/* cut off in the middle of a frame */
 	struct guest	*guest;
+	int		 pidfd;		/* of the guest that was here last, -1 */
+	struct event	 death;
+	int		 dead;		/* it is, by the kernel's word */
 	struct execs	 execs;
 	struct calls	 calls;
 	uint32_t	 ncalls;	/* also those given up */
@@ -288,6 +292,12 @@ extern int		 runner_hello_s;	/* less only in a test */
 extern const struct pipe_handler	 runner_store_table[];
 extern const size_t			 runner_store_ntable;
 void		 runner_error(const struct frame *, enum code, const char *);
+
+/* runner_life.c */
+void		 life_begin(struct box *, int, uint32_t);
+void		 life_end(struct box *);
+void		 life_look(struct box *);
+void		 life_tell(struct box *);
 
 /* runner_listen.c */
 struct box	*box_find(uint64_t);

@@ -200,7 +200,10 @@ guest_gone(struct guest *g, uint32_t type, const char *text)
 	if (tell)
 		pipe_send(&ch_store, type, 0, 0, 0, -1, &m);
 	fault("runner.gone.after");
-	if (again)
+	if (box->dead) {
+		life_tell(box);
+		box_unlisten(box);
+	} else if (again)
 		box_await(box);
 	else
 		box_unlisten(box);
@@ -336,6 +339,7 @@ guest_recv_hello(struct guest *g, const struct gp_frame *f)
 	box->boot = h.boot;
 	box->pid = g->pid;
 	box->strangers = 0;
+	life_begin(box, g->fd, g->pid);
 	box_unlisten(box);
 	w.version = h.version;
 	guest_wrote(g, gp_encode_welcome(guest_room(g, 64), 64, &w));

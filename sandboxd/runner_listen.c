@@ -61,7 +61,7 @@ box_new(uint64_t n, uint32_t owner)
 		fatal("%s", __func__);
 	box->n = n;
 	box->owner = owner;
-	box->lfd = -1;
+	box->lfd = box->pidfd = -1;
 	RB_INIT(&box->execs);
 	TAILQ_INIT(&box->calls);
 	evtimer_set(&box->pause, box_resume, box);
@@ -76,6 +76,7 @@ box_free(struct box *box)
 	struct exec	*ex;
 
 	box_unlisten(box);
+	life_end(box);
 	if (box->guest != NULL)
 		guest_close(box->guest);
 	call_guest_gone(box, 1);
@@ -224,7 +225,8 @@ box_accept(int lfd, short event, void *arg)
 		rights_close(fd);
 		return;
 	}
-	if (box->pid != 0 && (uint32_t)cred.pid != box->pid) {
+	/* Who has the number of one that is dead is another one too. */
+	if (box->dead || (box->pid != 0 && (uint32_t)cred.pid != box->pid)) {
 		rights_close(fd);
 		box_stranger(box, cred.pid);
 		return;

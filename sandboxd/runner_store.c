@@ -62,7 +62,8 @@ runner_recv_listen(struct chan *ch, struct frame *f, void *msg)
 	if (box->guest == NULL) {
 		box->boot = m->boot;
 		box->pid = m->pid;
-		box->stopping = 0;
+		box->stopping = box->dead = 0;
+		life_end(box);
 		if (box_listen(box, why, sizeof(why)) == -1) {
 			log_warnx("sandbox %" PRIu64 ": cannot listen: %s",
 			    m->n, why);
@@ -74,6 +75,8 @@ runner_recv_listen(struct chan *ch, struct frame *f, void *msg)
 	ok.n = m->n;
 	pipe_send(&ch_store, MSG_LISTENING, f->op, f->session, f->req, -1,
 	    &ok);
+	if (box->guest == NULL)
+		life_look(box);
 	return (0);
 }
 

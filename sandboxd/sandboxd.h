@@ -399,6 +399,8 @@ struct msg_guest_gone {
 	uint64_t	 n;
 	uint32_t	 bye;		/* 1: after GUEST_STOP, politely */
 	char		 text[TEXT_MAX + 1];
+	uint32_t	 dead;		/* 1: its process has ended; may follow */
+	uint64_t	 boot;		/* of which guest that is */
 };
 
 struct msg_started {

@@ -62,6 +62,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_STRAY_REMOVED] = "stray.removed",
 	[EV_LOG_RESTORED] = "log.restored",
 	[EV_EXEC_DETACH] = "exec.detach",
+	[EV_SBX_CAUSE] = "sandbox.cause",
 };
 
 struct detail_map {

@@ -59,7 +59,11 @@ extern size_t	 store_ahead;		/* less only in a test */
 #define STORE_QUEUED_MAX	4096	/* execs that wait for their turn */
 #define STORE_PS_MAX		4096	/* execs in one answer */
 #define STORE_FOLLOW_MS		10	/* following events wait no longer */
+#define CAUSE_UNKNOWN		"unknown"	/* of an end: its first word */
+#define CAUSE_AWAY		\
+	CAUSE_UNKNOWN ": its guest died while the Engine was away"
 #define STORE_RETRY_MS		1000	/* after a commit that failed */
+#define STORE_DEAD_MS		3000	/* the Engine has to tell how it ended */
 #define STORE_SLOT_MS		30000	/* then others are let past */
 #define STORE_STOP_MS		2000	/* more than the grace, to a guest */
 #define STORE_HELD_MAX	1000	/* signals to a paused guest */
@@ -104,6 +108,7 @@ enum event_type {
 	EV_STRAY_REMOVED,
 	EV_LOG_RESTORED,
 	EV_EXEC_DETACH,
+	EV_SBX_CAUSE,
 	EV_MAX
 };
 

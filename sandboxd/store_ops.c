@@ -844,6 +844,15 @@ op_box_dead(struct sandbox *sb, const struct msg_box_state *m)
 	op_next(sb);
 }
 
+/* What had ended before, as is known, is told here how. */
+static void
+op_killed(struct sandbox *sb, const struct msg_box_state *m)
+{
+	if (sb->op.kind == OP_REIN && !m->gone)
+		reconcile_dead(sb, m);
+	op_next(sb);
+}
+
 static void
 op_box_failed(struct sandbox *sb, const struct msg_box_failed *m)
 {
@@ -890,7 +899,7 @@ op_box(uint64_t number, uint32_t type, const void *msg)
 		break;
 	case MSG_BOX_DEAD:
 		if (step == STEP_BOX_KILL)
-			op_next(sb);
+			op_killed(sb, msg);
 		else if (step == STEP_BOX_PAUSE || step == STEP_BOX_UNPAUSE ||
 		    step == STEP_BOX_UPDATE)
 			op_box_dead(sb, msg);

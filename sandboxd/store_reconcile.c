@@ -152,6 +152,64 @@ reconcile_cause(char *cause, size_t len, const struct msg_box_state *m,
 		    m->exitcode, late);
 }
 
+/* It has ended, and nobody could tell how. */
+static int
+reconcile_unknown(const struct sandbox *sb)
+{
+	return (sb->r.state == SBX_STOPPED && strncmp(sb->r.cause,
+	    CAUSE_UNKNOWN ":", sizeof(CAUSE_UNKNOWN)) == 0);
+}
+
+struct classed {
+	struct sandbox	*sb;
+	uint64_t	 op;
+	char		 cause[CAUSE_MAX + 1];
+};
+
+static int
+body_classed(struct batch *b, void *arg)
+{
+	struct classed	*q = arg;
+	struct sandbox	*sb = q->sb;
+	struct kvv	 d = { 0 };
+
+	if (!reconcile_unknown(sb) || sb->r.op != q->op)
+		return (BATCH_REFUSED);
+	model_keep(b, sb);
+	strlcpy(sb->r.cause, q->cause, sizeof(sb->r.cause));
+	detail_str(&d, "cause", q->cause);
+	if (store_event(b, sb, EV_SBX_CAUSE, ACTOR_DAEMON, 0, &d) !=
+	    BATCH_OK)
+		return (BATCH_FAIL);
+	return (model_put(b, sb));
+}
+
+/* If it was not written the next inventory finds the same. */
+static void
+done_classed(void *arg, int result)
+{
+	struct classed	*q = arg;
+
+	if (result == BATCH_OK)
+		log_info("sandbox %s (%llu): %s", q->sb->r.id,
+		    (unsigned long long)q->sb->r.n, q->cause);
+	free(q);
+}
+
+/* How it ended is known after all.  That it did has been told. */
+static void
+reconcile_classed(struct sandbox *sb, const char *cause)
+{
+	struct classed	*q;
+
+	if ((q = calloc(1, sizeof(*q))) == NULL)
+		fatal("%s", __func__);
+	q->sb = sb;
+	q->op = sb->r.op;
+	strlcpy(q->cause, cause, sizeof(q->cause));
+	batch_gating(&st.batch, body_classed, done_classed, q);
+}
+
 /* The container of a sandbox is not running, or not there. */
 void
 reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
@@ -169,6 +227,8 @@ reconcile_dead(struct sandbox *sb, const struct msg_box_state *m)
 		if (m->gone)
 			change_state(sb, VERB_FAILED, CODE_ENGINE_ERROR,
 			    cause);
+		else if (reconcile_unknown(sb))
+			reconcile_classed(sb, cause);
 		break;
 	case SBX_PENDING:
 	case SBX_RESUMING:
@@ -310,11 +370,15 @@ reconcile_stopped(struct sandbox *sb)
 
 	if (st.hostboot)
 		strlcpy(cause, "host_restart", sizeof(cause));
-	else if (st.engine_left)
+	else if (st.engine_left && (!reconcile_unknown(sb) ||
+	    strcmp(sb->r.cause, CAUSE_AWAY) == 0))
 		strlcpy(cause, "engine_restart", sizeof(cause));
 	else
 		reconcile_cause(cause, sizeof(cause), &sb->box, 0);
-	change_state(sb, VERB_DIED, CODE_ENGINE_ERROR, cause);
+	if (reconcile_unknown(sb))
+		reconcile_classed(sb, cause);
+	else
+		change_state(sb, VERB_DIED, CODE_ENGINE_ERROR, cause);
 	/* In the same batch: it is not forgotten in between. */
 	if (sb->conf != NULL && sb->conf->resume)
 		batch_gating(&st.batch, body_resume, done_resume, sb);
@@ -331,8 +395,10 @@ reconcile_foreign(struct sandbox *sb)
 static void
 reconcile_kill(struct sandbox *sb)
 {
-	change_note(sb, EV_SBX_OUTSIDE, "what",
-	    "its container was started by somebody else, and is ended");
+	/* Or it has ended, and the Engine does not know that yet. */
+	if (!reconcile_unknown(sb))
+		change_note(sb, EV_SBX_OUTSIDE, "what", "its container was "
+		    "started by somebody else, and is ended");
 	op_start(sb, OP_REIN);
 }
 
@@ -371,7 +437,8 @@ reconcile_is_due(const struct sandbox *sb)
 	if (sb->op.active)
 		return (0);
 	return (recover_judge(sb->r.state, AT_NONE) == REC_AGAIN ||
-	    (sb->listed == sb->r.state && sb->asked == sb->r.op));
+	    (sb->asked == sb->r.op && (sb->listed == sb->r.state ||
+	    reconcile_unknown(sb))));
 }
 
 static void
@@ -379,6 +446,9 @@ reconcile_judge(struct sandbox *sb)
 {
 	enum recover	 rec = recover_judge(sb->r.state, reconcile_at(sb));
 
+	/* It has ended, as is known; here is how. */
+	if (rec == REC_KEEP && reconcile_unknown(sb) && sb->named)
+		rec = REC_STOPPED;
 	/* What failed and could not be removed is tried once more. */
 	if (sb->r.state == SBX_FAILED && sb->r.dirty)
 		rec = REC_UNDO;

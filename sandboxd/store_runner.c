@@ -98,6 +98,46 @@ runner_recv_hello(struct chan *ch, struct frame *f, void *msg)
 	return (0);
 }
 
+/*
+ * A guest that the kernel says is dead.  How its container ended is the
+ * Engine's to say, and an Engine that does not is not waited for for long.
+ */
+struct death {
+	uint64_t	 n;
+	uint64_t	 boot;		/* of the guest: no later one is meant */
+	struct event	 late;
+};
+
+static void
+death_late(int fd, short event, void *arg)
+{
+	struct death	*d = arg;
+	struct sandbox	*sb;
+
+	(void)fd;
+	(void)event;
+	sb = model_number(&st.model, d->n);
+	if (sb != NULL && !damaged() && order_has_guest(sb) &&
+	    sb->r.boot == d->boot)
+		change_state(sb, VERB_DIED, CODE_ENGINE_ERROR,
+		    st.engine.up ? CAUSE_UNKNOWN ": its guest is dead, and "
+		    "the Engine has not told how its container ended" :
+		    CAUSE_AWAY);
+	free(d);
+}
+
+static void
+death_wait(const struct msg_guest_gone *m)
+{
+	struct death	*d;
+
+	if ((d = calloc(1, sizeof(*d))) == NULL)
+		fatal("%s", __func__);
+	d->n = m->n;
+	d->boot = m->boot;
+	timer_set(&d->late, death_late, d, STORE_DEAD_MS);
+}
+
 static int
 runner_recv_gone(struct chan *ch, struct frame *f, void *msg)
 {
@@ -106,8 +146,11 @@ runner_recv_gone(struct chan *ch, struct frame *f, void *msg)
 
 	(void)ch;
 	(void)f;
-	if ((sb = model_number(&st.model, m->n)) != NULL)
-		op_guest_gone(sb);
+	if ((sb = model_number(&st.model, m->n)) == NULL)
+		return (0);
+	op_guest_gone(sb);
+	if (m->dead && order_has_guest(sb) && sb->r.boot == m->boot)
+		death_wait(m);
 	return (0);
 }
 

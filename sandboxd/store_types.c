@@ -50,6 +50,7 @@ static const char *const event_details[EV_MAX] = {
 	[EV_SBX_UNPAUSED] = "cause code",
 	[EV_SBX_RESTART] = "rule",
 	[EV_EXEC_DETACH] = "shown rule",
+	[EV_SBX_CAUSE] = "cause",
 };
 
 static int

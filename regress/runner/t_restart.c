@@ -4,10 +4,13 @@
  * regress-srcs: harness.c
  */
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <atf-c.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -316,6 +319,100 @@ ATF_TC_BODY(stop, tc)
 	rig_end(r);
 }
 
+/* A guest in a process of its own, which does nothing but say hello. */
+static pid_t
+guest_process(struct player *p)
+{
+	pid_t	 pid;
+
+	fflush(NULL);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid != 0)
+		return (pid);
+	/* Not longer than the test, however that ends. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	for (;;)
+		pause();
+}
+
+static void
+kill_process(pid_t pid)
+{
+	int	 status;
+
+	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
+}
+
+/* First the end of the connection, then that of the guest. */
+static void
+dies(struct rig *r, uint64_t boot)
+{
+	struct got	*g;
+
+	g = from_store(r, MSG_GUEST_GONE);
+	ATF_REQUIRE_EQ(0, g->u.gone.dead);
+	g = from_store(r, MSG_GUEST_GONE);
+	ATF_REQUIRE_EQ(2, g->u.gone.n);
+	ATF_REQUIRE_EQ(1, g->u.gone.dead);
+	ATF_REQUIRE_EQ(boot, g->u.gone.boot);
+}
+
+ATF_TC(death);
+ATF_TC_HEAD(death, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "(c25) the kernel says that a guest is dead, and it is told once");
+}
+ATF_TC_BODY(death, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p, *q;
+	pid_t		 pid;
+	uint64_t	 boot;
+
+	rig_start(r);
+	listen_box(r, 2, 0, 0);
+	p = player_new(r, 2);
+	pid = guest_process(p);
+	boot = from_store(r, MSG_GUEST_HELLO)->u.hello.boot;
+	rig_alive(r);
+	kill_process(pid);
+	dies(r, boot);
+	none_store(r, MSG_GUEST_GONE);
+
+	/* One that only goes is not dead, nor is who comes in its place. */
+	listen_box(r, 2, 0, 0);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	player_cut(p);
+	ATF_REQUIRE_EQ(0, from_store(r, MSG_GUEST_GONE)->u.gone.dead);
+	none_store(r, MSG_GUEST_GONE);
+	player_connect(p);
+	player_hello(p, NULL, NULL, 0);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	player_free(p);
+	ATF_REQUIRE_EQ(0, from_store(r, MSG_GUEST_GONE)->u.gone.dead);
+
+	/* Of one that died without us nobody has the number. */
+	listen_box(r, 3, 0, 0);
+	q = player_new(r, 3);
+	pid = guest_process(q);
+	(void)from_store(r, MSG_GUEST_HELLO);
+	rig_kill(r);
+	kill_process(pid);
+	rig_start(r);
+	listen_box(r, 3, 9, pid);
+	ATF_REQUIRE_EQ(9, from_store(r, MSG_GUEST_GONE)->u.gone.boot);
+	listen_box(r, 4, 9, getpid());
+	none_store(r, MSG_GUEST_GONE);
+	player_free(q);
+	rig_end(r);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, kill);
@@ -323,5 +420,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, ends);
 	ATF_TP_ADD_TC(tp, reboot);
 	ATF_TP_ADD_TC(tp, stop);
+	ATF_TP_ADD_TC(tp, death);
 	return (atf_no_error());
 }

@@ -318,6 +318,117 @@ reconcile(uint32_t force)
 	return (req);
 }
 
+/* The kernel's word about the guest of that start. */
+static void
+guest_dead(uint64_t n, uint64_t boot)
+{
+	struct msg_guest_gone	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &m);
+	m.dead = 1;
+	m.boot = boot;
+	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &m);
+}
+
+static void
+told_dead(uint64_t n, const char *nonce)
+{
+	struct msg_box_state	 m = box_of(n, nonce, AT_ENDED);
+
+	ring_send(&ring.broker, MSG_BOX_DIED, 0, 0, 0, &m);
+}
+
+static void
+killed_later(const char *id, const char *cause)
+{
+	watch_cause(id, "stopped", cause);
+	watch_count(id, "sandbox.stopped", 1);
+	watch_count(id, "sandbox.cause", 1);
+	watch_count(id, "sandbox.outside", 0);
+}
+
+ATF_TC(unknown);
+ATF_TC_HEAD(unknown, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c25) a guest is dead and the Engine "
+	    "does not say how: stopped, and told how when it does");
+}
+ATF_TC_BODY(unknown, tc)
+{
+	static const char *const	 ids[] = {
+		"told", "event", "ended", "none", "runs", "again", "other"
+	};
+	struct msg_box_state		 box;
+	struct got			 g;
+	char				 nonce[7][33];
+	uint64_t			 n[7];
+	int				 i;
+
+	up();
+	for (i = 0; i < 7; i++)
+		n[i] = ready(ids[i], nonce[i]);
+	for (i = 0; i < 6; i++)
+		guest_dead(n[i], 7);
+	/* Of a guest before this one, and so none of this one. */
+	guest_dead(n[6], 6);
+	/* The Engine tells in time of one. */
+	told_dead(n[0], nonce[0]);
+	watch_cause("told", "stopped", "killed: its container ended");
+	for (i = 1; i < 6; i++) {
+		watch_cause(ids[i], "stopped", "unknown: its guest is dead");
+		watch_count(ids[i], "sandbox.stopped", 1);
+	}
+	for (i = 0; i < 6; i++)
+		ring_skip(&ring.runner, MSG_UNLISTEN);
+	watch_cause("told", "stopped", "killed: its container ended");
+	watch_count("told", "sandbox.stopped", 1);
+	watch_count("told", "sandbox.cause", 0);
+	ring_state(USER_SESSION, "other", "ready");
+
+	/* Its event is late, and the same twice. */
+	told_dead(n[1], nonce[1]);
+	told_dead(n[1], nonce[1]);
+	killed_later("event", "killed: its container ended with status 137");
+	/* What was asked for since is not changed by it. */
+	watch_ask(PROTO_RESUME, "again");
+	ring_skip(&ring.parent, MSG_WORK_MAKE);
+	told_dead(n[5], nonce[5]);
+	watch_cause("again", "resuming", "");
+
+	/* The rest is found, by a store of another time too. */
+	ring_kill();
+	ring_start();
+	ring_skip(&ring.runner, MSG_LISTEN);
+	inventory_begin();
+	inventory_has(n[0], nonce[0], AT_ENDED);
+	inventory_has(n[1], nonce[1], AT_ENDED);
+	inventory_has(n[2], nonce[2], AT_ENDED);
+	inventory_has(n[4], nonce[4], AT_OTHER);
+	inventory_has(n[5], nonce[5], AT_ENDED);
+	inventory_has(n[6], nonce[6], AT_RUNS);
+	inventory_end();
+	killed_later("ended", "killed: its container ended with status 137, "
+	    "while");
+	watch_cause("none", "failed", "removed: ");
+	watch_count("none", "sandbox.failed", 1);
+	/* An Engine that has not noticed it is told to end it. */
+	do {
+		ring_frame_any(&ring.broker, &g);
+		i = g.f.type == MSG_BOX_KILL;
+		n[0] = g.f.op;
+		ring_done(&g);
+	} while (!i);
+	box = box_of(n[4], nonce[4], AT_ENDED);
+	ring_send(&ring.broker, MSG_BOX_DEAD, n[0], 0, 0, &box);
+	killed_later("runs", "killed: its container ended with status 137");
+	watch_count("told", "sandbox.cause", 0);
+	watch_cause("again", "resuming", "");
+	ring_state(USER_SESSION, "other", "ready");
+	ring_stop();
+}
+
 /* An Engine that has nothing of ours, and then what it should have. */
 ATF_TC(quarantine);
 ATF_TC_HEAD(quarantine, tc)
@@ -698,6 +809,7 @@ ATF_TC_BODY(strays_due, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, table);
+	ATF_TP_ADD_TC(tp, unknown);
 	ATF_TP_ADD_TC(tp, whole);
 	ATF_TP_ADD_TC(tp, quarantine);
 	ATF_TP_ADD_TC(tp, given_up);

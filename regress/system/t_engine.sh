@@ -156,6 +156,131 @@ stopped_cleanup()
 	engine_tidy
 }
 
+# What the test's Engine consists of, as far as it is its own.
+engine_pids()
+{
+	local f
+
+	for f in "$E/pid" "$E/exec/containerd/containerd.pid"; do
+		[ ! -f "$f" ] || echo "$(cat "$f")"
+	done
+}
+
+guest_of()
+{
+	engine_docker inspect -f '{{.State.Pid}}' "$(engine_docker ps -q \
+	    --no-trunc --filter "label=sandboxd.id=$1")"
+}
+
+ends_of()
+{
+	"$CTL" events "$1" >ends || atf_fail "events $1"
+	grep -c "sandbox\.$2 " ends
+}
+
+cause_of()
+{
+	"$CTL" show "$1" | sed -n 's/^cause  *//p'
+}
+
+atf_test_case hung cleanup
+hung_head()
+{
+	atf_set descr '(c25) a sandbox that ends behind an Engine that hangs' \
+	    '(c16)'
+	atf_set timeout 600
+}
+hung()
+{
+	engine_dir
+	engine start
+	world
+	box -i one
+	box -i two
+	box -i three
+	atf_check "$CTL" exec one sh -c 'echo kept >file'
+	atf_check -s exit:5 "$CTL" exec one sh -c 'exit 5'
+	for id in one two three; do
+		guest_of $id >guest.$id
+	done
+	"$CTL" exec one sh -c 'echo out; sleep 100000' >out 2>err &
+	client=$!
+	await '[ -s out ]'
+	# shellcheck disable=SC2046
+	kill -STOP $(engine_pids) || atf_fail "no Engine"
+	begin=$(date +%s%3N)
+	kill -KILL "$(cat guest.one)" || atf_fail "no guest"
+	await '"$CTL" list | grep -q "^one .*stopped"'
+	counted "stopped $(($(date +%s%3N) - begin)) ms after its guest's death"
+	s=0
+	wait $client || s=$?
+	[ $s -ne 0 ] || atf_fail "a lost command ended with 0"
+	atf_check_equal "out" "$(cat out)"
+	atf_check -o match:"exited .*5" -o match:"lost" "$CTL" ps -a one
+	cause_of one | grep -q "^unknown: its guest is dead" ||
+	    atf_fail "cause: $(cause_of one)"
+	atf_check -o inline:"hi\n" "$CTL" exec two echo hi
+	atf_check -o match:"^two .*ready" "$CTL" list
+
+	# Another one dies while nobody is there to see it.
+	daemon_kill
+	kill -KILL "$(cat guest.two)" || atf_fail "no guest"
+	await '_gone "$(cat guest.two)"'
+	daemon_start
+	await '"$CTL" list | grep -q "^two .*stopped"'
+	cause_of two | grep -q "^unknown: " || atf_fail "cause: $(cause_of two)"
+	atf_check -o match:"^three .*ready" "$CTL" list
+
+	# The Engine knows how, and it is told once that they have ended.
+	# shellcheck disable=SC2046
+	kill -CONT $(engine_pids)
+	for id in one two; do
+		await 'cause_of $id | grep -q "^killed: .* status 137"' 120
+		atf_check_equal "1 1" "$(ends_of $id stopped) $(ends_of $id \
+		    cause)"
+		atf_check_equal 0 "$(ends_of $id outside)"
+	done
+	atf_check -o inline:"hi\n" "$CTL" exec three echo hi
+	await '"$CTL" resume one >resume 2>&1'
+	atf_check -o inline:"kept\n" "$CTL" exec one cat file
+	atf_check -o ignore "$CTL" log verify
+	atf_check -o ignore "$CTL" delete one two three
+	nothing_left
+	daemon_stop
+}
+hung_body()
+{
+	hung
+}
+hung_cleanup()
+{
+	hung_tidy
+}
+
+atf_test_case hung_older cleanup
+hung_older_head()
+{
+	atf_set descr '(c25) the same, by a kernel whose sockets tell no process'
+	atf_set timeout 600
+}
+hung_older_body()
+{
+	BIN=$SBX_FAULTBIN
+	DAEMON_ENV=SANDBOXD_LACK=peerpidfd
+	hung
+}
+hung_older_cleanup()
+{
+	hung_tidy
+}
+
+hung_tidy()
+{
+	# shellcheck disable=SC2046
+	[ ! -f .engine ] || { E=$(cat .engine); kill -CONT $(engine_pids); }
+	engine_tidy
+}
+
 # The run's Engine by a path of the test's own, as seen through the recorder.
 link_dir()
 {
@@ -386,6 +511,8 @@ atf_init_test_cases()
 	atf_add_test_case killed
 	atf_add_test_case live_restore
 	atf_add_test_case stopped
+	atf_add_test_case hung
+	atf_add_test_case hung_older
 	atf_add_test_case socket
 	atf_add_test_case gap
 	atf_add_test_case full
