@@ -32,6 +32,7 @@ struct doctor_box {
 	uint64_t		 memory;
 	uint32_t		 mcpus;
 	uint32_t		 pids;
+	int			 unread;	/* no guest since they changed */
 };
 
 /* The judgement of control number i; 0 when there is no such number. */

@@ -126,9 +126,16 @@ judge_runtime(const struct control *t, const struct doctor_box *b,
  * guest: a rootless Engine shows what nobody keeps.
  */
 static enum judgement
-limit(struct proto_control *c, const char *key, uint64_t asked,
-    uint64_t shown, uint64_t seen, uint64_t step)
+limit(const struct doctor_box *b, struct proto_control *c, const char *key,
+    uint64_t asked, uint64_t shown, uint64_t seen, uint64_t step)
 {
+	/* It is not started for long with a guest that reads another one. */
+	if (b->unread) {
+		doctor_proof(c, "asked for %llu, %s is %llu, a guest reads "
+		    "it with the next start", (unsigned long long)asked, key,
+		    (unsigned long long)shown);
+		return (shown == asked ? ENFORCED : ABSENT);
+	}
 	doctor_proof(c, "asked for %llu, %s is %llu, the guest reads %llu%s",
 	    (unsigned long long)asked, key, (unsigned long long)shown,
 	    (unsigned long long)seen, seen == 0 ? ": none" : "");
@@ -143,7 +150,7 @@ judge_memory(const struct control *t, const struct doctor_box *b,
     struct proto_control *c)
 {
 	(void)t;
-	return (limit(c, "Memory", b->conf->memory, b->facts->memory,
+	return (limit(b, c, "Memory", b->conf->memory, b->facts->memory,
 	    b->memory, 1));
 }
 
@@ -168,7 +175,7 @@ judge_cpus(const struct control *t, const struct doctor_box *b,
 {
 	(void)t;
 	/* In thousandths of a processor. */
-	return (limit(c, "NanoCpus / 10^6", b->conf->mcpus,
+	return (limit(b, c, "NanoCpus / 10^6", b->conf->mcpus,
 	    b->facts->ncpus / 1000000, b->mcpus, LIMIT_CPUS_STEP));
 }
 
@@ -177,7 +184,7 @@ judge_pids(const struct control *t, const struct doctor_box *b,
     struct proto_control *c)
 {
 	(void)t;
-	return (limit(c, "PidsLimit", b->conf->pids, b->facts->pids,
+	return (limit(b, c, "PidsLimit", b->conf->pids, b->facts->pids,
 	    b->pids, 1));
 }
 

@@ -73,6 +73,9 @@ doctor_box(const struct asker *a, struct sandbox *sb)
 	box.memory = sb->r.memory_seen;
 	box.mcpus = sb->r.mcpus_seen;
 	box.pids = sb->r.pids_seen;
+	/* An update of one that nobody can ask leaves nothing that was read. */
+	box.unread = sb->r.state != SBX_READY && box.memory == 0 &&
+	    box.mcpus == 0 && box.pids == 0;
 	for (i = 0; doctor_judge_box(i, &box, &c); i++)
 		answer(a, PROTO_CONTROL, &c);
 	msg_clear(&conf, proto_def(PROTO_CREATE));

@@ -148,6 +148,9 @@ live_body()
 	# Stopped: from the resume on.
 	atf_check "$CTL" stop a
 	atf_check "$CTL" update -m 64M -p 30 a
+	atf_check -o not-match:'in force' -o not-match:'guest reads 0' \
+	    -o match:'memory .*enforced .*next start' \
+	    -o match:'pids .*enforced .*next start' "$CTL" show a
 	atf_check "$CTL" resume a
 	atf_check_equal "67108864 250 30" "$(seen a)"
 	daemon_stop
