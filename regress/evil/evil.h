@@ -62,6 +62,8 @@ void	 play_history(void);
 void	 play_ends(void);
 void	 play_bad(void);
 void	 play_streams(void);
+void	 play_nocall(void);
+void	 play_nodone(void);
 
 /* evil_play.c */
 /*

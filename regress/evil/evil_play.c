@@ -17,11 +17,14 @@
 #include "log.h"
 
 #define REQ_SYNC	0x7fffffff	/* its answer comes after all others */
+#define REQ_CALL	0x7ffffffe
 
 static struct {
 	int		 over;		/* the answer to the last one is here */
 	unsigned int	 answers;
 	unsigned int	 accepted;
+	unsigned int	 results;	/* of calls */
+	int		 ended;		/* the last of those */
 	unsigned int	 saw;		/* what is not for who asked */
 	uint32_t	 uid;		/* who asks */
 	char		 code[CODE_LEN_MAX + 1];	/* the last one's */
@@ -74,6 +77,8 @@ hear_store(struct evil_peer *p, struct frame *f)
 		strlcpy(heard.code, e.code, sizeof(heard.code));
 	if (f->type == PROTO_ACCEPTED)
 		heard.accepted++;
+	if (f->type == PROTO_RESULT)
+		heard.results++;
 	if ((f->type == PROTO_SANDBOX || f->type == PROTO_EXEC_INFO ||
 	    f->type == PROTO_EVENT) &&
 	    (owner = owner_of(f, what, sizeof(what))) != -1 &&
@@ -82,6 +87,9 @@ hear_store(struct evil_peer *p, struct frame *f)
 	if (f->req == REQ_SYNC && (f->type == PROTO_END ||
 	    f->type == PROTO_ERROR))
 		heard.over = 1;
+	if (f->req == REQ_CALL && (f->type == PROTO_END ||
+	    f->type == PROTO_ERROR))
+		heard.ended = 1;
 }
 
 /* The store has taken all that was sent before. */
@@ -171,6 +179,28 @@ real_creates(struct evil_peer *store, uint64_t session, uint32_t *req)
 	evil_set("image", "evil-nosuch:1");
 }
 
+/* Each call that there is, one after the other. */
+static void
+calls(struct evil_peer *store, uint64_t session)
+{
+	uint32_t	 op;
+
+	heard.results = 0;
+	for (op = 1; op < CALL_MAX; op++) {
+		evil_set_number("op", op);
+		evil_set("path2", call_kind(op) & CALL_TWO ? "evil" : "");
+		evil_set("pattern", op == CALL_GLOB || op == CALL_GREP ?
+		    "evil" : "");
+		heard.ended = 0;
+		evil_plain(store, PROTO_CALL, 0, session, REQ_CALL);
+		while (!heard.ended && !store->gone)
+			evil_listen(-1);
+	}
+	evil_set_number("op", CALL_STAT);
+	evil_set("path2", "");
+	evil_set("pattern", "");
+}
+
 /* All requests, about what is one's own and what is another's. */
 static void
 play_fields(void)
@@ -189,6 +219,8 @@ play_fields(void)
 	evil_set_number("streams", 6);
 	evil_set("argv", "/bin/true");
 	evil_set("name", "evil-image:1");
+	evil_set("path", ".");
+	evil_set_number("op", CALL_STAT);
 	real_creates(store, s->number, &req);
 	sync_store(store, s->number);
 	/* Before the Engine is heard of they wait, and others do not. */
@@ -201,6 +233,9 @@ play_fields(void)
 		snprintf(exec, sizeof(exec), "%s.1", name);
 		evil_set("sandbox", name);
 		evil_set("exec", exec);
+		/* While it is there still. */
+		calls(store, s->number);
+		log_info("evil: %u calls of %s", heard.results, name);
 		heard.accepted = 0;
 		for (type = PROTO_HELLO; type < PROTO_HELLO_OK; type++) {
 			if (proto_def(type) == NULL)
@@ -402,11 +437,13 @@ const struct evil_script	 evil_scripts[] = {
 	{ "frontend", "bad", play_bad },
 	{ "store", "orders", play_orders },
 	{ "store", "bad", play_bad },
+	{ "store", "nocall", play_nocall },
 	{ "broker", "history", play_history },
 	{ "broker", "bad", play_bad },
 	{ "broker", "streams", play_streams },
 	{ "runner", "ends", play_ends },
 	{ "runner", "bad", play_bad },
+	{ "runner", "nodone", play_nodone },
 	{ "runner", "streams", play_streams },
 	{ NULL, NULL, NULL }
 };

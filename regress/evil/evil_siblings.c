@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "evil.h"
+#include "evil_says.h"
 #include "log.h"
 
 #define OP_LAST		424242		/* its answer comes after all others */
@@ -18,24 +19,6 @@
 #define REAL_MAX	2
 #define USERS_MAX	7
 #define ROOT_N		(REAL_N + 50)	/* ours, but for its user */
-
-/* What each may say to each other: by ranges, as the documents have them. */
-static const struct {
-	const char	*from;
-	const char	*to;
-	uint32_t	 first, last;
-} says[] = {
-	{ "frontend", "store", PROTO_HELLO, PROTO_RESTART },
-	{ "store", "frontend", PROTO_HELLO_OK, PROTO_CONTROL },
-	{ "store", "runner", MSG_LISTEN, MSG_SESSION_GONE },
-	{ "store", "broker", MSG_INVENTORY, MSG_IMPORT },
-	{ "store", "parent", MSG_OPEN, MSG_DOCTOR },
-	{ "broker", "store", MSG_CONTAINER, MSG_IMPORT_FAILED },
-	{ "runner", "store", MSG_GUEST_HELLO, MSG_BUSY },
-	{ "runner", "frontend", PROTO_STREAM, PROTO_INPUT_ACK },
-	{ "runner", "frontend", MSG_STREAM_END, MSG_STREAM_END },
-};
-#define NSAYS	(sizeof(says) / sizeof(says[0]))
 
 static uint64_t	 answered;		/* the operation of the last answer */
 static int	 made;			/* workspaces */
@@ -85,9 +68,27 @@ is_fatal(uint32_t type, const char *field, unsigned int n)
 		return (1);
 	if (strcmp(field, "stream") == 0)
 		return (1);
+	/* Of what is called those that there are, one by one. */
+	if (type == MSG_CALL && strcmp(field, "c.op") == 0)
+		return (1);
 	/* The name of a container reaches no further than its form. */
 	return (strcmp(field, "container") == 0 && type >= MSG_INVENTORY &&
-	    type <= MSG_IMPORT);
+	    type < MSG_CONTAINER);
+}
+
+/* What ends who gets it, whatever is in it: others play that. */
+static int
+is_fatal_all(const char *from, uint32_t type)
+{
+	/* Without a descriptor, and with one that nobody has asked for. */
+	if (type == PROTO_STREAM || type == MSG_IMPORT_STREAM)
+		return (1);
+	/* The runner's alone. */
+	if (strcmp(from, "store") == 0 && type > PROTO_STREAM &&
+	    type < PROTO_PROC)
+		return (1);
+	/* Of a call that was never made. */
+	return (type == MSG_CALL_DONE);
 }
 
 /* All forms of a message, with an operation of its own each. */
@@ -115,6 +116,30 @@ all(struct evil_peer *to, uint32_t type, uint64_t session)
 			    session, req) && n > 64)
 				break;
 		}
+}
+
+/* And of all messages that one may say to the other. */
+static void
+say_all(const char *from, const char *to, uint64_t session)
+{
+	const struct evil_says	*s;
+	uint32_t		 type, op;
+
+	for (s = evil_says; s < evil_says + evil_nsays; s++) {
+		if (s->from == NULL || strcmp(s->from, from) != 0 ||
+		    s->to == NULL || strcmp(s->to, to) != 0)
+			continue;
+		for (type = s->first; type < s->end; type++) {
+			if (is_fatal_all(from, type))
+				continue;
+			all(evil_peer(to), type, session);
+			for (op = 1; type == MSG_CALL && op < CALL_MAX; op++) {
+				evil_set_number("c.op", op);
+				evil_plain(evil_peer(to), type, op, session,
+				    op);
+			}
+		}
+	}
 }
 
 /* A body of an order that the policy lets pass, but for one field. */
@@ -228,10 +253,7 @@ void
 play_orders(void)
 {
 	struct evil_peer	*broker = evil_peer("broker");
-	struct evil_peer	*runner = evil_peer("runner");
-	struct evil_peer	*frontend = evil_peer("frontend");
 	struct evil_peer	*parent = evil_peer("parent");
-	uint32_t		 type;
 
 	evil_heard = hear;
 	evil_plain(parent, MSG_OPEN, 0, 0, 0);
@@ -241,15 +263,12 @@ play_orders(void)
 	user_orders(broker, parent);
 	reach(broker);
 	sound_order(REAL_N + 100);
-	for (type = MSG_INVENTORY; type <= MSG_IMPORT; type++)
-		all(broker, type, 1);
+	say_all("store", "broker", 1);
 	sync_broker(broker);
 	log_info("evil: %d containers made", started);
-	for (type = MSG_LISTEN; type <= MSG_SESSION_GONE; type++)
-		all(runner, type, 1);
-	for (type = PROTO_END; type <= PROTO_CONTROL; type++)
-		if (type < PROTO_STREAM || type > PROTO_INPUT_ACK)
-			all(frontend, type, 1);
+	evil_set_number("c.op", CALL_STAT);
+	say_all("store", "runner", 1);
+	say_all("store", "frontend", 1);
 	all(parent, MSG_RELOAD, 1);
 	all(parent, MSG_DOCTOR, 1);
 	/* Its answers to the last ones are here when this is. */
@@ -264,15 +283,12 @@ void
 play_history(void)
 {
 	struct evil_peer	*store = evil_peer("store");
-	uint32_t		 type;
 
 	sound_order(1);
 	evil_set("nonce", "");
 	evil_set_number("up", 1);
 	evil_set("version", "evil");
-	for (type = MSG_CONTAINER; type <= MSG_IMPORT_FAILED; type++)
-		if (type != MSG_IMPORT_STREAM)
-			all(store, type, 1);
+	say_all("broker", "store", 1);
 	/* The store says so when it has come so far. */
 	evil_set_number("up", 0);
 	evil_plain(store, MSG_ENGINE, 0, 0, 0);
@@ -286,19 +302,37 @@ void
 play_ends(void)
 {
 	struct evil_peer	*store = evil_peer("store");
-	struct evil_peer	*frontend = evil_peer("frontend");
-	uint32_t		 type;
 
 	sound_order(999999);
 	evil_set_number("kind", 1);
-	for (type = MSG_GUEST_HELLO; type <= MSG_BUSY; type++)
-		all(store, type, 0);
+	say_all("runner", "store", 0);
 	evil_set_number("stream", 1);
-	for (type = PROTO_GAP; type <= PROTO_INPUT_ACK; type++)
-		all(frontend, type, 1);
-	all(frontend, MSG_STREAM_END, 1);
+	say_all("runner", "frontend", 1);
 	evil_set("text", "evil-end");
 	evil_plain(store, MSG_RUNNER_ERROR, OP_LAST, 0, 0);
+}
+
+/* Calls that are none: an operation of the future, one without a number. */
+void
+play_nocall(void)
+{
+	struct evil_peer	*runner = evil_peer("runner");
+
+	evil_plain(evil_peer("parent"), MSG_OPEN, 0, 0, 0);
+	sound_order(1);
+	if (evil_set_number_now() % 2 == 1)
+		evil_set_number("c.op", CALL_MAX);
+	else
+		evil_set_number("c.op", CALL_STAT);
+	evil_plain(runner, MSG_CALL, evil_set_number_now() % 2, 1, 1);
+}
+
+/* The end of one that nobody has made. */
+void
+play_nodone(void)
+{
+	sound_order(1);
+	evil_plain(evil_peer("store"), MSG_CALL_DONE, OP_LAST, 1, 1);
 }
 
 /*
@@ -360,11 +394,14 @@ bad_one(size_t nth, int send)
 	const char		*role = getenv("SANDBOXD_ROLE");
 	int			 is;
 
-	for (i = 0; i < NSAYS; i++) {
-		if (role == NULL || strcmp(says[i].from, role) != 0)
+	for (i = 0; i < evil_nsays; i++) {
+		if (role == NULL || evil_says[i].to == NULL ||
+		    (evil_says[i].from != NULL &&
+		    strcmp(evil_says[i].from, role) != 0))
 			continue;
-		p = evil_peer(says[i].to);
-		for (type = says[i].first; type <= says[i].last; type++) {
+		p = evil_peer(evil_says[i].to);
+		for (type = evil_says[i].first; type < evil_says[i].end;
+		    type++) {
 			if ((def = msg_def(type)) == NULL)
 				continue;
 			for (f = 0; f <= def->nfields; f++)

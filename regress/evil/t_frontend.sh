@@ -22,6 +22,10 @@ fields_body()
 	    atf_fail "none was made: this shows nothing"
 	log_has "evil: 0 accepted about $CANARY_UID/canary" ||
 	    atf_fail "another's sandbox was reached"
+	log_has "evil: [1-9][0-9]* calls of own" ||
+	    atf_fail "no call was carried out: this shows nothing"
+	log_has "evil: 0 calls of $CANARY_UID/canary" ||
+	    atf_fail "a call in another's sandbox"
 	canaries_check fields
 	evil_next
 	evil_over

@@ -3,13 +3,16 @@
  * gives: the decoder refuses what it must, and takes the rest.
  *
  * regress-objs: messages.o
- * regress-srcs: evil_msg.c evil_odd.c
+ * regress-srcs: evil_msg.c evil_odd.c evil_says.c
  */
 
 #include <atf-c.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "evil_msg.h"
+#include "evil_says.h"
+#include "runner.h"
 #include "sandboxd.h"
 
 static void *
@@ -78,8 +81,40 @@ ATF_TC_BODY(forms, tc)
 	ATF_CHECK(refused > 2000);
 }
 
+ATF_TC(said);
+ATF_TC_HEAD(said, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "each message is one that an "
+	    "attacker plays");
+}
+ATF_TC_BODY(said, tc)
+{
+	const struct evil_says	*s;
+	uint32_t		 type;
+	size_t			 i;
+	int			 any;
+
+	for (type = 0; type < MSG_MAX + 10; type++)
+		ATF_CHECK_MSG(msg_def(type) == NULL ||
+		    evil_said(NULL, NULL, type), "nobody says %s",
+		    msg_name(type));
+	for (s = evil_says; s < evil_says + evil_nsays; s++) {
+		for (any = 0, type = s->first; type < s->end; type++)
+			any += msg_def(type) != NULL;
+		ATF_CHECK_MSG(any > 0, "from %u there is nothing to say",
+		    s->first);
+	}
+	/* As who gets them has them. */
+	ATF_CHECK(runner_store_ntable > 10);
+	for (i = 0; i < runner_store_ntable; i++)
+		ATF_CHECK_MSG(evil_said("store", "runner",
+		    runner_store_table[i].type), "%s",
+		    msg_name(runner_store_table[i].type));
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, forms);
+	ATF_TP_ADD_TC(tp, said);
 	return (atf_no_error());
 }

@@ -203,6 +203,44 @@ streams_cleanup()
 	evil_cleanup
 }
 
+# unasked role script message receiver sets: well-formed, and yet its end
+unasked()
+{
+	EVIL_SETS=$5
+	evil_start "$1" "$2"
+	line="^$4: fatal: bad $3 from $1"
+	await '[ "$(grep -c "$line" "$LOG")" -ge $EVIL_SETS ]' 300
+	evil_over
+	daemon_stop
+}
+
+atf_test_case unasked cleanup
+unasked_head()
+{
+	atf_set descr 'a call that there is none of, and the end of one that' \
+	    'nobody has made, are the end of who gets them'
+	atf_set timeout 1200
+}
+unasked_body()
+{
+	evil_world
+	history_start
+	unasked store nocall CALL runner 2
+	unasked runner nodone CALL_DONE store 1
+	daemon_start
+	await daemon_engine_is_up
+	canaries_served unasked
+	canaries_check unasked
+	history_check unasked
+	evil_judge
+	canaries_remove
+	daemon_stop
+}
+unasked_cleanup()
+{
+	evil_cleanup
+}
+
 atf_test_case bad cleanup
 bad_head()
 {
@@ -235,6 +273,7 @@ bad_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case bad
+	atf_add_test_case unasked
 	atf_add_test_case streams
 	atf_add_test_case store
 	atf_add_test_case broker
