@@ -73,7 +73,7 @@ sandbox_common(enum role role, const struct confine_path *paths)
 	layers.landlock = confine_landlock_abi();
 	if (confine_landlock(paths))
 		layers.mask |= LAYER_LANDLOCK;
-	if (confine_filter(role))
+	if (spoils("Seccomp_filters") || confine_filter(role))
 		layers.mask |= LAYER_SECCOMP;
 }
 

@@ -28,9 +28,12 @@ spoils(const char *what)
 	return (s != NULL && strcmp(s, what) == 0);
 }
 
-/* One capability that it would hand on to a program with the same. */
+/*
+ * Capabilities that it keeps over the change of its user: those that it would
+ * hand on to a program with the same, and those that are in force.
+ */
 static int
-inherit(void)
+keep(int inherit, int effect)
 {
 	struct __user_cap_header_struct	 hdr;
 	struct __user_cap_data_struct	 data[2];
@@ -39,7 +42,10 @@ inherit(void)
 	hdr.version = _LINUX_CAPABILITY_VERSION_3;
 	if (syscall(SYS_capget, &hdr, data) == -1)
 		return (-1);
-	data[0].inheritable |= 1U << CAP_KILL;
+	if (inherit)
+		data[0].inheritable |= 1U << CAP_KILL;
+	if (effect)
+		data[0].effective = data[0].permitted;
 	return ((int)syscall(SYS_capset, &hdr, data));
 }
 
@@ -55,8 +61,11 @@ spoil_early(struct proc_ids *ids)
 	else if (spoils("Groups"))
 		ids->groups[ids->ngroups++] = ids->gid;
 	else if (spoils("CapInh"))
-		ret = inherit();
-	else if (spoils("CapPrm"))
+		ret = keep(1, 0);
+	else if (spoils("CapAmb"))
+		/* While it may be inherited: the bounding set goes next. */
+		ret = keep(1, 0) == -1 ? -1 : prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+	else if (spoils("CapPrm") || spoils("CapEff"))
 		ret = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 	else if (spoils("root"))
 		ret = ids->root = open("/etc", O_RDONLY | O_DIRECTORY);
@@ -105,6 +114,11 @@ spoil_late(void)
 		ret = signal(SIGWINCH, caught) == SIG_ERR ? -1 : 0;
 	else if (spoils("cwd"))
 		ret = chdir("log");
+	else if (spoils("CapEff"))
+		ret = keep(0, 1);
+	else if (spoils("CapAmb"))
+		ret = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL,
+		    0, 0);
 	else if (spoils("maps"))
 		ret = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 :

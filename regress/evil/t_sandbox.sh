@@ -78,6 +78,9 @@ hardened()
 	    "/proc/$p/status" | tr '\n' ' ' >sees
 	[ "$(cat sees)" = "0000000000000000 0000000000000000 1 2 " ] ||
 	    atf_fail "$1: PID 1 has $(cat sees)"
+	# One of the container's, and its own; not every kernel counts them.
+	n=$(sed -n 's/^Seccomp_filters:.//p' "/proc/$p/status")
+	[ "${n:-2}" -ge 2 ] || atf_fail "$1: no filter but the guest's own"
 }
 
 atf_test_case reach cleanup

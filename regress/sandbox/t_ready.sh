@@ -37,8 +37,10 @@ fields_body()
 		frontend Groups
 		frontend CapInh
 		frontend CapPrm
+		frontend CapEff
 		frontend CapBnd
-		frontend NoNewPrivs
+		frontend CapAmb
+		store NoNewPrivs
 		frontend Threads
 		store SigBlk
 		store SigIgn
@@ -51,6 +53,11 @@ fields_body()
 		store maps
 		runner dumpable
 	EOT
+	# It says that it has a filter, and has none but its parent's.
+	if grep -q "^Seccomp_filters:" /proc/self/status; then
+		SANDBOXD_BREAK=broker:Seccomp_filters
+		refused "^broker is not what it should be: Seccomp_filters"
+	fi
 	if [ "${ASAN:-no}" != yes ]; then
 		SANDBOXD_BREAK="frontend:Max file size"
 		refused "^frontend is not what it should be: Max file size"
