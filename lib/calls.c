@@ -26,6 +26,8 @@ static const struct {
 	[CALL_LINES] = { "lines", CALL_OUT },
 	[CALL_EDIT] = { "edit", CALL_IN },
 	[CALL_WATCH] = { "watch", CALL_OUT | CALL_REC },
+	[CALL_TREE_GET] = { "tree_get", CALL_OUT },
+	[CALL_TREE_PUT] = { "tree_put", CALL_IN | CALL_OUT | CALL_REC },
 };
 
 int

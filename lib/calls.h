@@ -31,6 +31,8 @@ enum call_op {
 	CALL_LINES,		/* a page of a file */
 	CALL_EDIT,		/* a string of a file becomes another */
 	CALL_WATCH,		/* changes of path and below, as they come */
+	CALL_TREE_GET,		/* what is below path, as a tar stream */
+	CALL_TREE_PUT,		/* a tar stream, to below path */
 	CALL_MAX
 };
 
@@ -61,7 +63,8 @@ enum call_op {
 #define CALL_F_NUMBER	0x8000	/* each line with its number */
 #define CALL_F_EVERY	0x10000	/* every occurrence */
 #define CALL_F_CRLF	0x20000	/* as well with the file's line ends */
-#define CALL_F_ALL	0x3ffff
+#define CALL_F_NOTES	0x40000	/* what is left out is told in the stream */
+#define CALL_F_ALL	0x7ffff
 
 #define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
 #define CALL_DATA_MAX	65536	/* of input in the request itself */

@@ -92,6 +92,7 @@ get_out(void *arg, const void *data, size_t len)
 	const char	*p = data;
 	ssize_t		 n;
 
+	progress_add(len);
 	for (; len > 0; p += n, len -= n) {
 		if ((n = write(g->l->fd, p, len)) == -1) {
 			if (errno == EINTR) {
@@ -105,7 +106,7 @@ get_out(void *arg, const void *data, size_t len)
 	return (0);
 }
 
-/* One file; -1 if there is no sense in going on. */
+/* One file or tree; -1 if there is no sense in going on. */
 static int
 get_one(struct ctl *ctl, const char *path, const char *to)
 {
@@ -114,13 +115,17 @@ get_one(struct ctl *ctl, const char *path, const char *to)
 	struct proto_call	 c;
 	struct file_rec		 rec;
 	struct get		 g = { &l, 0 };
+	uint64_t		 size;
 	uint32_t		 mode;
 	int			 ret;
 
 	if (sandbox_file_stat(ctl->conn, ctl->argv[0], path, 0, &rec) == -1)
 		return (file_error(ctl, path));
 	mode = rec.mode;
+	size = rec.size;
 	msg_clear(&rec, &file_rec_def);
+	if (S_ISDIR(mode) && ctl->recurse)
+		return (tree_get(ctl, path, to) == -1 ? -1 : 0);
 	if (!S_ISREG(mode)) {
 		file_local(ctl, S_ISDIR(mode) ? CODE_IS_DIRECTORY :
 		    CODE_NOT_FILE, path, S_ISDIR(mode) ?
@@ -132,7 +137,9 @@ get_one(struct ctl *ctl, const char *path, const char *to)
 	file_call(ctl, &c, CALL_READ, path);
 	c.limit = ctl->most;
 	io.arg = &g;
+	progress_begin(ctl, size);
 	ret = sandbox_file_call(ctl->conn, &c, &io, NULL);
+	progress_end();
 	if (g.error != 0) {
 		errno = g.error;
 		file_errno(ctl, to);
@@ -196,6 +203,8 @@ put_in(void *arg, void *buf, size_t size)
 	} while (n == -1 && errno == EINTR);
 	if (n == -1)
 		p->error = errno;
+	else
+		progress_add(n);
 	return (n);
 }
 
@@ -223,7 +232,16 @@ put_open(struct ctl *ctl, const char *from, struct stat *st)
 	return (fd);
 }
 
-/* One file; -1 if there is no sense in going on. */
+static int
+is_tree(const struct ctl *ctl, const char *from)
+{
+	struct stat	 st;
+
+	return (ctl->recurse && (strcmp(from, "-") == 0 ||
+	    (stat(from, &st) == 0 && S_ISDIR(st.st_mode))));
+}
+
+/* One file or tree; -1 if there is no sense in going on. */
 static int
 put_one(struct ctl *ctl, const char *from, const char *to)
 {
@@ -233,6 +251,9 @@ put_one(struct ctl *ctl, const char *from, const char *to)
 	struct put		 p = { -1, 0 };
 	int			 ret;
 
+	if (is_tree(ctl, from))
+		return (tree_put(ctl, ctl->argv[0], from, to, 0) == -1 ? -1 :
+		    0);
 	if ((p.fd = put_open(ctl, from, &st)) == -1)
 		return (0);
 	file_call(ctl, &c, CALL_WRITE, to);
@@ -240,8 +261,11 @@ put_one(struct ctl *ctl, const char *from, const char *to)
 	    (ctl->parents ? CALL_F_PARENTS : 0);
 	if (S_ISREG(st.st_mode))
 		c.mode = st.st_mode & 0777;
+	c.limit = ctl->most;
 	io.arg = &p;
+	progress_begin(ctl, S_ISREG(st.st_mode) ? st.st_size : 0);
 	ret = sandbox_file_call(ctl->conn, &c, &io, NULL);
+	progress_end();
 	if (p.fd != STDIN_FILENO)
 		close(p.fd);
 	if (p.error != 0) {
@@ -267,6 +291,12 @@ cmd_put(struct ctl *ctl)
 		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
 		    "several cannot be written to what is no directory"));
 	for (i = 1; i < ctl->argc - 1; i++) {
+		/* A stream has no name of its own. */
+		if (ctl->recurse && strcmp(ctl->argv[i], "-") == 0) {
+			if (put_one(ctl, "-", to) == -1)
+				break;
+			continue;
+		}
 		if (dir && in_dir(ctl, path, sizeof(path), to,
 		    ctl->argv[i]) == -1)
 			continue;

@@ -24,7 +24,7 @@ extern char	**environ;
  * would make every start of this one three times as long.  In a build tree it
  * lies beside us.
  */
-static const char *
+const char *
 tar_path(char *buf, size_t len)
 {
 	char	*p;

@@ -83,6 +83,11 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_MEMORY							\
 	OPT_SIZE('m', "memory", memory,					\
 	    "6M to 1024T, in bytes or with K, M, G or T")
+#define OPT_MOST							\
+	OPT_SIZE('m', "bytes", most,					\
+	    "at least 1, in bytes or with K, M, G or T")
+#define OPT_EXCLUDE							\
+	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
 #define OPT_PIDS							\
 	{ .letter = 'p', .arg = "pids", .take = take_count, OPT_AT(pids), \
 	    .min = 1, .max = UINT32_MAX,				\

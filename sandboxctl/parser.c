@@ -72,9 +72,8 @@ static const struct option_def	 opts_logs[] = {
 };
 static const struct option_def	 opts_ps[] = { OPT_ALL, OPT_END };
 static const struct option_def	 opts_get[] = {
-	OPT_SIZE('m', "bytes", most,
-	    "at least 1, in bytes or with K, M, G or T"),
-	OPT_END
+	OPT_FLAG('a', atomic), OPT_MOST, OPT_FLAG('r', recurse),
+	OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_ls[] = {
 	OPT_FLAG('l', longer), OPT_FLAG('R', recurse), OPT_END
@@ -83,7 +82,8 @@ static const struct option_def	 opts_mkdir[] = {
 	OPT_FLAG('p', parents), OPT_END
 };
 static const struct option_def	 opts_put[] = {
-	OPT_FLAG('a', atomic), OPT_FLAG('p', parents), OPT_END
+	OPT_FLAG('a', atomic), OPT_MOST, OPT_FLAG('p', parents),
+	OPT_FLAG('r', recurse), OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_rm[] = {
 	OPT_FLAG('f', force), OPT_FLAG('r', recurse), OPT_END
@@ -407,6 +407,8 @@ parse_free(struct ctl *ctl)
 	kvv_clear(&ctl->select);
 	strv_clear(&ctl->unlabel);
 	strv_clear(&ctl->types);
+	strv_clear(&ctl->exclude);
+	strv_clear(&ctl->seeds);
 }
 
 void

@@ -111,6 +111,12 @@ struct ctl {
 	uint64_t		 most;		/* -m */
 	int			 parents;	/* -p */
 	int			 recurse;	/* -r, -R */
+	struct strv		 exclude;	/* -x */
+
+	/* Of what a new sandbox is given. */
+	struct strv		 seeds;		/* -C; local:remote */
+	int			 secrets;	/* -A; and keys too */
+	int			 keep_failed;	/* -k */
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
@@ -252,6 +258,17 @@ int		 cmd_watch(struct ctl *);
 int		 cmd_get(struct ctl *);
 int		 cmd_put(struct ctl *);
 
+/* cmd_tree.c */
+int		 tree_get(struct ctl *, const char *, const char *);
+int		 tree_put(struct ctl *, const char *, const char *,
+		    const char *, int);
+
+/* progress.c */
+void		 progress_begin(const struct ctl *, uint64_t);
+void		 progress_add(size_t);
+void		 progress_end(void);
+uint64_t	 progress_bytes(void);
+
 /* file.c: calls of all of them */
 void		 file_call(struct ctl *, struct proto_call *, uint32_t,
 		    const char *);
@@ -273,6 +290,7 @@ int		 cmd_log_verify(struct ctl *);
 /* cmd_image.c */
 int		 cmd_image_base(struct ctl *);
 int		 cmd_image_import(struct ctl *);
+const char	*tar_path(char *, size_t);
 
 /* signals.c: INT, TERM and HUP as a descriptor that poll(2) tells of. */
 int		 signals_catch(void);

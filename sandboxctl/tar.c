@@ -5,7 +5,7 @@
  *
  * writes the root file system of the built-in image to standard output: a
  * static busybox, a link for each of its applets, and what programs expect
- * to find.
+ * to find.  Trees that go into a sandbox and come out of it are tar_tree.c's.
  */
 
 #include <sys/mman.h>
@@ -24,6 +24,8 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+
+#include "tar.h"
 
 #define BUSYBOX		"/bin/busybox"
 #define LIST_MAX	65536		/* the names of all applets */
@@ -198,23 +200,33 @@ base(const char *path)
 	put_text("etc/shells", "/bin/sh\n");
 }
 
-int
-main(int argc, char *argv[])
+static int
+image(const char *path)
 {
-	if (argc < 2 || argc > 3 || strcmp(argv[1], "base") != 0) {
-		fprintf(stderr, "usage: sandboxctl-tar base [busybox]\n");
-		return (1);
-	}
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		err(1, "no_new_privs");
 	if ((out = archive_write_new()) == NULL)
 		err(1, NULL);
 	if (archive_write_set_format_ustar(out) != ARCHIVE_OK ||
 	    archive_write_open_fd(out, STDOUT_FILENO) != ARCHIVE_OK)
 		errx(1, "%s", archive_error_string(out));
-	base(argc == 3 ? argv[2] : BUSYBOX);
+	base(path);
 	if (archive_write_close(out) != ARCHIVE_OK)
 		errx(1, "%s", archive_error_string(out));
 	archive_write_free(out);
 	return (0);
+}
+
+int
+main(int argc, char *argv[])
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		err(1, "no_new_privs");
+	if ((argc == 2 || argc == 3) && strcmp(argv[1], "base") == 0)
+		return (image(argc == 3 ? argv[2] : BUSYBOX));
+	if ((argc == 5 || argc == 6) && strcmp(argv[1], "pack") == 0)
+		return (tar_pack(argv[2], argv[3], argv[4], argc == 6 ?
+		    argv[5] : ""));
+	if (argc == 5 && strcmp(argv[1], "unpack") == 0)
+		return (tar_unpack(argv[2], argv[3], argv[4]));
+	fprintf(stderr, "usage: sandboxctl-tar base [busybox]\n");
+	return (1);
 }

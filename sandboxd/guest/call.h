@@ -128,4 +128,8 @@ void		 fs_glob(struct job *);
 void		 fs_grep(struct job *);
 void		 fs_lines(struct job *);
 
+/* fs_tree.c */
+void		 fs_tree_get(struct job *);
+void		 fs_tree_put(struct job *);
+
 #endif /* CALL_H */

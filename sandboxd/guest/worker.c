@@ -41,6 +41,8 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_LINES] = fs_lines,
 	[CALL_EDIT] = fs_edit,
 	[CALL_WATCH] = fs_watch,
+	[CALL_TREE_GET] = fs_tree_get,
+	[CALL_TREE_PUT] = fs_tree_put,
 };
 
 static int
@@ -204,45 +206,6 @@ job_fail(struct job *j, enum code code, const char *fmt, ...)
 	vsnprintf(j->text, sizeof(j->text), fmt, ap);
 	va_end(ap);
 	return (-1);
-}
-
-enum code
-errno_code(int error)
-{
-	static const struct {
-		int		 error;
-		enum code	 code;
-	} codes[] = {
-		{ ENOENT, CODE_FILE_NOT_FOUND },
-		{ EACCES, CODE_PERMISSION_DENIED },
-		{ EPERM, CODE_PERMISSION_DENIED },
-		{ EISDIR, CODE_IS_DIRECTORY },
-		{ ENOTDIR, CODE_NOT_DIRECTORY },
-		{ EEXIST, CODE_FILE_EXISTS },
-		{ ENOTEMPTY, CODE_NOT_EMPTY },
-		{ ELOOP, CODE_INVALID_PATH },
-		{ ENAMETOOLONG, CODE_INVALID_PATH },
-		{ EINVAL, CODE_INVALID_ARGUMENT },
-		{ ENOSPC, CODE_NO_SPACE },
-		{ EDQUOT, CODE_NO_SPACE },
-		{ EFBIG, CODE_TOO_LARGE },
-		{ EOVERFLOW, CODE_TOO_LARGE },
-		{ EROFS, CODE_READ_ONLY },
-		{ ENXIO, CODE_NOT_FILE },
-		{ ENODEV, CODE_NOT_FILE },
-		{ EXDEV, CODE_UNSUPPORTED },
-		{ EOPNOTSUPP, CODE_UNSUPPORTED },
-		{ ENOSYS, CODE_UNSUPPORTED },
-		{ ENOMEM, CODE_LIMIT_EXCEEDED },
-		{ EMFILE, CODE_LIMIT_EXCEEDED },
-		{ ENFILE, CODE_LIMIT_EXCEEDED },
-	};
-	size_t	 i;
-
-	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
-		if (codes[i].error == error)
-			return (codes[i].code);
-	return (CODE_IO_ERROR);
 }
 
 /* The path is the client's own: the error alone is news. */

@@ -1,0 +1,171 @@
+/*
+ * Headers of tar: what ustar has no room for, or says with less precision,
+ * stands in an extended header before it.
+ */
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tar.h"
+
+struct ustar {
+	char	 name[100];
+	char	 mode[8];
+	char	 uid[8];
+	char	 gid[8];
+	char	 size[12];
+	char	 mtime[12];
+	char	 sum[8];
+	char	 type;
+	char	 link[100];
+	char	 magic[8];
+	char	 uname[32];
+	char	 gname[32];
+	char	 major[8];
+	char	 minor[8];
+	char	 prefix[155];
+	char	 pad[12];
+};
+_Static_assert(sizeof(struct ustar) == TAR_BLOCK, "a header is a block");
+
+#define OCTAL8		07777777ULL	/* seven digits and an end */
+#define OCTAL12		077777777777ULL
+
+/* Larger ones are told before. */
+static void
+put_octal(char *to, size_t size, uint64_t n)
+{
+	size_t	 i;
+
+	to[size - 1] = '\0';
+	for (i = size - 1; i-- > 0; n >>= 3)
+		to[i] = '0' + (n & 7);
+}
+
+/* A record tells its own length, digits included. */
+static size_t
+put_record(char *to, const char *key, const char *value)
+{
+	size_t	 len = strlen(key) + strlen(value) + 3, n;
+	char	 num[16];
+
+	for (n = 1; (size_t)snprintf(num, sizeof(num), "%zu", len + n) != n;)
+		n++;
+	return (sprintf(to, "%zu %s=%s\n", len + n, key, value));
+}
+
+static size_t
+put_number(char *to, const char *key, uint64_t n, uint64_t max)
+{
+	char	 num[24];
+
+	if (n <= max)
+		return (0);
+	snprintf(num, sizeof(num), "%llu", (unsigned long long)n);
+	return (put_record(to, key, num));
+}
+
+static size_t
+put_time(char *to, const struct pack_entry *e)
+{
+	char	 num[40];
+
+	if (e->nsec == 0 && e->sec >= 0 && (uint64_t)e->sec <= OCTAL12)
+		return (0);
+	/* Before 1970 the fraction counts the other way. */
+	if (e->sec < 0 && e->nsec != 0)
+		snprintf(num, sizeof(num), "%s%lld.%09u", e->sec == -1 ? "-" :
+		    "", (long long)e->sec + 1, 1000000000 - e->nsec);
+	else
+		snprintf(num, sizeof(num), "%lld.%09u", (long long)e->sec,
+		    e->nsec);
+	return (put_record(to, "mtime", num));
+}
+
+static int
+is_ascii(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if ((unsigned char)*s >= 0x80)
+			return (0);
+	return (1);
+}
+
+/* Others take ustar's own names for what their locale says. */
+static int
+is_plain(const char *s)
+{
+	return (strlen(s) <= 100 && is_ascii(s));
+}
+
+static void
+put_block(uint8_t *to, const struct pack_entry *e, const char *path,
+    const char *link, int type, uint64_t size)
+{
+	struct ustar	 h;
+	unsigned int	 sum = 0;
+	size_t		 i;
+
+	memset(&h, 0, sizeof(h));
+	/* What is cut here stands in full before it. */
+	memcpy(h.name, path, strnlen(path, sizeof(h.name)));
+	memcpy(h.link, link, strnlen(link, sizeof(h.link)));
+	put_octal(h.mode, sizeof(h.mode), e->mode & 07777);
+	put_octal(h.uid, sizeof(h.uid), e->uid <= OCTAL8 ? e->uid : 0);
+	put_octal(h.gid, sizeof(h.gid), e->gid <= OCTAL8 ? e->gid : 0);
+	put_octal(h.size, sizeof(h.size), size <= OCTAL12 ? size : 0);
+	put_octal(h.mtime, sizeof(h.mtime), e->sec > 0 &&
+	    (uint64_t)e->sec <= OCTAL12 ? e->sec : 0);
+	h.type = type;
+	memcpy(h.magic, "ustar\00000", 8);
+	memset(h.sum, ' ', sizeof(h.sum));
+	memcpy(to, &h, sizeof(h));
+	for (i = 0; i < sizeof(h); i++)
+		sum += to[i];
+	put_octal(h.sum, sizeof(h.sum) - 1, sum);
+	memcpy(to, &h, sizeof(h));
+}
+
+/*
+ * With a note it is one about an entry, and none itself: who knows the record
+ * makes nothing of it.  to has TAR_HEAD_MAX bytes.
+ */
+size_t
+tar_head(uint8_t *to, const struct pack_entry *e, const char *note)
+{
+	struct pack_entry	 x;
+	char			*p = (char *)to + TAR_BLOCK, *o = p;
+	char			 dir[PACK_PATH + 2];
+	const char		*path = e->path;
+	size_t			 len;
+
+	/* Other programs want to see that it is a directory. */
+	if (e->type == PACK_DIR) {
+		snprintf(dir, sizeof(dir), "%s/", path);
+		path = dir;
+	}
+	if (!is_ascii(path) || !is_ascii(e->link))
+		o += put_record(o, "hdrcharset", "BINARY");
+	if (!is_plain(path))
+		o += put_record(o, "path", path);
+	if (!is_plain(e->link))
+		o += put_record(o, "linkpath", e->link);
+	o += put_number(o, "size", e->size, OCTAL12);
+	o += put_number(o, "uid", e->uid, OCTAL8);
+	o += put_number(o, "gid", e->gid, OCTAL8);
+	o += put_time(o, e);
+	if (note != NULL)
+		o += put_record(o, "SCHILY.xattr.sandboxd.note", note);
+	if ((len = o - p) == 0) {
+		put_block(to, e, path, e->link, e->type, e->size);
+		return (TAR_BLOCK);
+	}
+	memset(&x, 0, sizeof(x));
+	x.mode = 0600;
+	put_block(to, &x, "PaxHeaders/x", "", 'x', len);
+	for (; len % TAR_BLOCK != 0; len++)
+		p[len] = '\0';
+	put_block(to + TAR_BLOCK + len, e, path, e->link, e->type, e->size);
+	return (2 * TAR_BLOCK + len);
+}
