@@ -335,6 +335,7 @@ body_resume(struct batch *b, void *arg)
 
 	if (sb->r.state != SBX_STOPPED)
 		return (BATCH_REFUSED);
+	fault("store.again.before");
 	model_keep(b, sb);
 	sb->r.state = lifecycle_next(sb->r.state, VERB_RESUME);
 	sb->r.cause[0] = '\0';
@@ -355,9 +356,10 @@ done_resume(void *arg, int result)
 
 	if (result == BATCH_REFUSED)
 		return;
-	if (result == BATCH_OK)
+	if (result == BATCH_OK) {
+		fault("store.again.accepted");
 		op_start(sb, OP_RESUME);
-	else
+	} else
 		log_warnx("sandbox %s (%llu): not resumed: the event log "
 		    "takes nothing", sb->r.id, (unsigned long long)sb->r.n);
 }

@@ -105,6 +105,7 @@ ten_start()
 	engine_docker image inspect sandbox-base >/dev/null 2>&1 ||
 	    atf_check -o ignore -e ignore "$CTL" image base
 	atf_check -o ignore "$CTL" create -i ten
+	[ -z "$again" ] || atf_check -o ignore "$CTL" create -R -i again
 	i=0
 	while [ $i -lt 10 ]; do
 		i=$((i + 1))
@@ -112,7 +113,28 @@ ten_start()
 		    atf_fail "exec $i"
 	done
 	daemon_stop
+	[ -z "$again" ] || again_ends
 	log_cut
+}
+
+# One that is resumed by the daemon: it dies while nobody is there.
+again_ends()
+{
+	engine_docker kill "$(engine_docker ps -q --no-trunc \
+	    --filter label=sandboxd.id=again \
+	    --filter "label=sandboxd.instance=$(cat "$STATE/instance")")" \
+	    >out 2>&1 || atf_fail "$(cat out)"
+}
+
+# It runs, and was not resumed twice.
+again_check()
+{
+	await '"$CTL" show again | grep -q "^state  *ready"' 120
+	atf_check -o inline:"hello\n" "$CTL" exec again echo hello
+	"$CTL" events again >events || atf_fail "no events"
+	[ "$(grep -c ' sandbox.resume .*rule=resume-on-start' events)" -eq 1 ] ||
+	    atf_fail "resumed again: $(cat events)"
+	atf_check -o ignore "$CTL" delete again
 }
 
 ten_check()
@@ -194,6 +216,10 @@ one_point()
 	store.due.*) due=yes ;;
 	*)	due= ;;
 	esac
+	case $1 in
+	store.again.*) again=yes ;;
+	*)	again= ;;
+	esac
 	daemon_conf "limits { log 1M }
 $retain
 $deaf"
@@ -233,6 +259,7 @@ $deaf"
 	await '! "$CTL" list | grep -q brief' 120
 	check_promises "$1"
 	ten_check
+	[ -z "$again" ] || again_check
 	atf_check -o ignore -e ignore "$CTL" image base
 	atf_check -o ignore "$CTL" create -i third
 	atf_check -o inline:"hello\n" "$CTL" exec third echo hello
@@ -269,8 +296,8 @@ CASES=
 for p in $(points); do
 	# As often as the workload is sure to come by.
 	case $p in
-	store.checkpoint.*|store.collect.*|store.due.*|store.extend.*|\
-	store.greet.*|store.inventory.*|store.update.*|\
+	store.again.*|store.checkpoint.*|store.collect.*|store.due.*|\
+	store.extend.*|store.greet.*|store.inventory.*|store.update.*|\
 	store.updated.*) passes=1 ;;
 	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
 	store.engine.*|store.outcome.*)
