@@ -60,6 +60,16 @@ struct rig {
 	uint32_t	 req;		/* last request's number */
 };
 
+/* One frame of a player's: SEND(p, exit(B, k, &e)). */
+#define SEND(p, call)	do {						\
+	uint8_t	 b_[512];						\
+	ssize_t	 n_;							\
+	n_ = gp_encode_##call;						\
+	ATF_REQUIRE(n_ > 0);						\
+	player_send(p, b_, n_);						\
+} while (0)
+#define B	b_, sizeof(b_)
+
 /* A guest, played by the test. */
 struct player {
 	struct rig	*rig;
@@ -132,6 +142,9 @@ int	 player_stream(struct player *, uint64_t, uint32_t, const uint8_t *,
 	    uint64_t *, uint64_t, uint64_t *, int);
 /* A guest that is ready, and its sandbox. */
 struct player *boot(struct rig *, uint64_t);
+/* served.c: an exec of an honest one, from start to end; and no sandbox more. */
+void	 good_exec(struct rig *, struct player *, uint64_t);
+void	 unlisten(struct rig *, uint64_t);
 void	 pattern(uint8_t *, size_t, uint32_t);
 
 #endif
