@@ -18,7 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parent.h"
+/* To have what is behind its other layers. */
+#include "../../sandboxd/emptydir.c"
 
 #define DIRS		8
 #define ROUNDS		6
@@ -162,8 +163,33 @@ ATF_TC_BODY(races, tc)
 	ATF_CHECK_EQ(rmdir("1.gone"), 0);
 }
 
+ATF_TC(links);
+ATF_TC_HEAD(links, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(aH4) a link in the place of a "
+	    "directory is not entered, also without the root directory that "
+	    "keeps all within");
+}
+ATF_TC_BODY(links, tc)
+{
+	struct stat	 st;
+	int		 top;
+
+	uid = 0;
+	world();
+	ATF_REQUIRE_EQ(symlink("../canary", "1.gone/link"), 0);
+	ATF_REQUIRE((top = open("1.gone", O_RDONLY | O_DIRECTORY)) != -1);
+	ATF_CHECK_EQ(empty_sub(top, "link"), 0);
+	/* The mode is changed before it is looked at: of what is within. */
+	ATF_REQUIRE_EQ(chmod("canary", 0711), 0);
+	unharmed();
+	ATF_CHECK(fstatat(top, "link", &st, AT_SYMLINK_NOFOLLOW) == 0);
+	close(top);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, races);
+	ATF_TP_ADD_TC(tp, links);
 	return (atf_no_error());
 }
