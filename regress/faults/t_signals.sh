@@ -155,6 +155,69 @@ guest_cleanup()
 	daemon_cleanup
 }
 
+guest_pid()
+{
+	engine_docker inspect -f '{{.State.Pid}}' "$(engine_docker ps -q \
+	    --no-trunc --filter "label=sandboxd.id=$1" --filter \
+	    "label=sandboxd.instance=$(cat "$STATE/instance")")"
+}
+
+# A command of the sandbox that has begun: its client, CLIENT, and its output.
+begun()
+{
+	"$CTL" exec "$1" sh -c 'echo out; sleep 100000' >"out.$1" 2>"err.$1" &
+	CLIENT=$!
+	await "[ -s out.$1 ]"
+}
+
+atf_test_case guest_ends cleanup
+guest_ends_head()
+{
+	atf_set descr '(c29) a guest is killed, or is silent for good, mid-exec'
+	atf_set timeout 600
+}
+guest_ends_body()
+{
+	world
+	box -i dead
+	box -i silent
+	box -i other
+	begun dead
+	dead=$CLIENT
+	begun silent
+	silent=$CLIENT
+	kill -STOP "$(guest_pid silent)" || atf_fail "no guest"
+	kill -KILL "$(guest_pid dead)" || atf_fail "no guest"
+	# It is told by what it waits for; nobody else waits.
+	s=0
+	wait $dead || s=$?
+	[ $s -ne 0 ] && grep -Eq "(killed|unknown): " err.dead ||
+	    atf_fail "$s, $(cat err.dead)"
+	await '"$CTL" list | grep -q "^dead .*stopped"'
+	atf_check -o match:"^dead .*stopped" -o match:"^silent .*ready" \
+	    -o match:"^other .*ready" "$CTL" list
+	atf_check -o inline:"hi\n" "$CTL" exec other echo hi
+	atf_check -o match:running "$CTL" ps silent
+	# Who does not answer is not waited for when it is to end.
+	atf_check -o ignore timeout 120 "$CTL" stop -g 0.1 silent
+	s=0
+	wait $silent || s=$?
+	[ $s -ne 0 ] || atf_fail "a command of a killed guest ends with 0"
+	atf_check -o match:cancelled "$CTL" ps -a silent
+	atf_check -o ignore "$CTL" resume dead silent
+	for id in dead silent; do
+		atf_check_equal out "$(cat out.$id)"
+		atf_check -o inline:"hi\n" "$CTL" exec $id echo hi
+	done
+	atf_check -o ignore "$CTL" delete dead silent other
+	nothing_left
+	daemon_stop
+}
+guest_ends_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case hups cleanup
 hups_head()
 {
@@ -413,6 +476,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case stop
 	atf_add_test_case guest
+	atf_add_test_case guest_ends
 	atf_add_test_case hups
 	atf_add_test_case hup_restart
 	atf_add_test_case hup_user

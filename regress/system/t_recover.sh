@@ -53,8 +53,8 @@ memory_body()
 	sleep 1.5
 	engine_docker kill "$(container web)" >/dev/null || atf_fail "kill"
 	await '"$CTL" list | grep -q "^web .*stopped"'
-	atf_check_equal "killed: its container ended with status 137" \
-	    "$(cause_of web)"
+	await '[ "$(cause_of web)" = \
+	    "killed: its container ended with status 137" ]'
 	atf_check -o ignore "$CTL" delete web
 	nothing_left
 	daemon_stop
@@ -95,6 +95,50 @@ many_body()
 	daemon_stop
 }
 many_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case victim cleanup
+victim_head()
+{
+	atf_set descr '(c28) memory runs out, and the guest is who is killed'
+	atf_set timeout 600
+}
+victim_body()
+{
+	world
+	box -i web -m 32m
+	box -i other
+	p=$(engine_docker inspect -f '{{.State.Pid}}' "$(container web)")
+	# Most of it is nobody's, so that nobody is larger than the guest is
+	# made to look; which that itself takes back with its next command.
+	"$CTL" exec web sh -c 'echo 0 >/proc/self/oom_score_adj
+	    head -c 20000000 /dev/zero >/tmp/fill; : >here
+	    while [ ! -f go ]; do usleep 20000; done; exec tail /dev/zero' \
+	    >out 2>err &
+	client=$!
+	await 'ls "$STATE"/work/*/here >here 2>/dev/null'
+	echo 1000 >"/proc/$p/oom_score_adj" || atf_fail "no guest"
+	: >"$(dirname "$(cat here)")/go"
+	s=0
+	wait $client || s=$?
+	[ $s -ne 0 ] || atf_fail "the command ends with 0"
+	await '_gone "$p"'
+	await '"$CTL" list | grep -q "^web .*stopped"'
+	await 'cause_of web | grep -q "^out_of_memory: .* status 137"'
+	"$CTL" events web >events || atf_fail "events"
+	atf_check_equal 1 "$(grep -c "sandbox\.stopped" events)"
+	atf_check_equal 1 "$(grep -c "sandbox\..* cause=.out_of_memory" events)"
+	atf_check -o match:"lost" "$CTL" ps -a web
+	atf_check -o inline:"hi\n" "$CTL" exec other echo hi
+	atf_check -o ignore "$CTL" resume web
+	atf_check -o inline:"hi\n" "$CTL" exec web echo hi
+	atf_check -o ignore "$CTL" delete web other
+	nothing_left
+	daemon_stop
+}
+victim_cleanup()
 {
 	daemon_cleanup
 }
@@ -151,8 +195,8 @@ renamed_body()
 	atf_check -o ignore "$CTL" resume one
 	engine_docker kill "$one" >/dev/null || atf_fail "kill"
 	await '"$CTL" list | grep -q "^one .*stopped"'
-	atf_check_equal "killed: its container ended with status 137" \
-	    "$(cause_of one)"
+	await '[ "$(cause_of one)" = \
+	    "killed: its container ended with status 137" ]'
 	atf_check -o ignore "$CTL" resume one
 
 	# Another sandbox's has the name: the right one goes.
@@ -182,5 +226,6 @@ atf_init_test_cases()
 {
 	atf_add_test_case memory
 	atf_add_test_case many
+	atf_add_test_case victim
 	atf_add_test_case renamed
 }
