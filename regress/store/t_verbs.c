@@ -128,6 +128,12 @@ ATF_TC_BODY(paused, tc)
 	ring_skip(&ring.runner, MSG_UNLISTEN);
 	ring_refused(req, CODE_CONFLICT);
 	ring_state(USER_SESSION, "web", "stopped");
+	/* None of those that are over makes it anything else. */
+	outcome(MSG_BOX_PAUSED, late, n);
+	outcome(MSG_BOX_UNPAUSED, op, n);
+	box_failed(op, n, CODE_ENGINE_ERROR);
+	ring_quiet(&ring.broker);
+	ring_state(USER_SESSION, "web", "stopped");
 	ring_stop();
 }
 

@@ -47,9 +47,9 @@ asks_in()
 {
 	case $1 in
 	none)	echo create ;;
-	ready)	echo exec exec exec exec exec stop pause restart extend \
-		    delete ;;
-	stopped) echo resume resume extend delete ;;
+	ready)	echo exec exec exec exec exec put put tool update update \
+		    stop pause restart extend delete ;;
+	stopped) echo resume resume extend update delete ;;
 	paused)	echo unpause resume stop delete ;;
 	failed)	echo delete ;;
 	esac
@@ -65,11 +65,11 @@ pick()
 state_after()
 {
 	case $1 in
-	create|resume|unpause|restart|exec) echo ready ;;
+	create|resume|unpause|restart|exec|put|tool) echo ready ;;
 	stop)	echo stopped ;;
 	pause)	echo paused ;;
 	delete)	echo none ;;
-	extend)	echo "$2" ;;
+	extend|update) echo "$2" ;;
 	esac
 }
 
@@ -120,16 +120,24 @@ ask()
 	exec)	timeout 120 "$CTL" exec -d "$2" sh -c "$SCRIPT" x \
 		    "$3" "$4" ;;
 	extend)	timeout 120 "$CTL" extend -t 1d "$2" ;;
+	put)	want_of "$3" "$4" >"in.$5"
+		timeout 120 "$CTL" put -a "$2" "in.$5" kept ;;
+	tool)	timeout 120 "$CTL" tool ls "$2" ;;
+	update)	timeout 120 "$CTL" update -m $((32 + $3 % 16))m \
+		    -l "turn=$6" "$2" ;;
 	*)	timeout 120 "$CTL" "$1" "$2" ;;
 	esac </dev/null >"answer.$5" 2>>"err.$5"
 }
 
 # Its notes: sandbox, what was asked for, ok or no, and of an exec its name,
-# status and lines.  A resume of what is paused is an unpause in the log.
+# status and lines; the latter two of a file as well.  A resume of what is
+# paused is an unpause in the log, and what an update has brought is another
+# event than that it was asked for.
 client()
 {
 	have=none
 	n=0
+	turn=0
 	while read -r r && [ ! -e stop ]; do
 		# shellcheck disable=SC2046
 		op=$(pick $((r / 100)) $(asks_in $have))
@@ -141,11 +149,16 @@ client()
 		l=$((r / 200))
 		note=$op
 		[ "$op-$have" != resume-paused ] || note=unpause
-		if ask "$op" "$id" $c $l "$1"; then
-			echo "$id $note ok $(cat "answer.$1") $c $l"
+		[ "$op" != update ] || note=updated
+		turn=$((turn + 1))
+		if ask "$op" "$id" $c $l "$1" $turn; then
+			case $op in
+			put|tool) echo "$id $note ok - $c $l" ;;
+			*) echo "$id $note ok $(cat "answer.$1") $c $l" ;;
+			esac
 			have=$(state_after "$op" $have)
 		else
-			echo "$id $note no"
+			echo "$id $note no - $c $l"
 			sleep 0.05
 			have=$(state_rests "$id" "$1")
 			[ $have != open ] || break
@@ -208,7 +221,7 @@ check_order()
 			ev[$4, ++n[$4]] = t
 		next
 	    }
-	    $3 == "ok" && $2 != "exec" {
+	    $3 == "ok" && $2 !~ /^(exec|put|tool)$/ {
 		while (++at[$1] <= n[$1] && ev[$1, at[$1]] != $2)
 			;
 		if (at[$1] > n[$1])
@@ -270,6 +283,31 @@ check_outputs()
 	done <outputs
 }
 
+# A file has what was written last, or what one that was not answered wrote
+# after it: each wholly or not at all.
+check_files()
+{
+	awk '$2 == "put" && $3 == "ok" { last[$1] = $5 " " $6; after[$1] = "" }
+	    $2 == "put" && $3 == "no" { after[$1] = after[$1] " " $5 " " $6 }
+	    END { for (id in last) print id, last[id] after[id] }' notes >files
+	while read -r id may; do
+		grep -q "^$id  *ready" list || continue
+		"$CTL" get "$id" kept got >out 2>&1 </dev/null || {
+			echo "$id: its file: $(cat out)"
+			continue
+		}
+		# shellcheck disable=SC2086
+		set -- $may
+		while [ $# -gt 0 ]; do
+			want_of "$1" "$2" >want
+			! cmp -s got want || break
+			shift 2
+		done
+		[ $# -gt 0 ] || echo "$id: its file is another: $(wc got)"
+		echo "$id" >>files.seen
+	done <files
+}
+
 # A sandbox is in the state that its client was told of last.
 check_states()
 {
@@ -307,6 +345,7 @@ check_round()
 	check_order
 	check_execs
 	check_outputs
+	check_files
 	"$CTL" log verify >verify 2>&1 || echo "verify: $(cat verify)"
 }
 
@@ -409,6 +448,7 @@ kills_body()
 	fds >fds.before
 	: >failures
 	: >all.notes
+	: >files.seen
 	strikes "$(figure 10 200)" >order
 	round=0
 	while read -r victim moment <&4; do
@@ -421,6 +461,7 @@ kills_body()
 	# shellcheck disable=SC2046
 	counted "asked for" $(awk '$3 == "ok" { print $2 }' all.notes | sort |
 	    uniq -c)
+	counted "$(wc -l <files.seen) files have what was written"
 	[ ! -s failures ] || atf_fail "$(head -n 1 failures)"
 	nothing_left
 	await fds_settled
