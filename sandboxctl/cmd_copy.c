@@ -241,9 +241,9 @@ is_tree(const struct ctl *ctl, const char *from)
 	    (stat(from, &st) == 0 && S_ISDIR(st.st_mode))));
 }
 
-/* One file or tree; -1 if there is no sense in going on. */
-static int
-put_one(struct ctl *ctl, const char *from, const char *to)
+/* 0, 1 if it is not there, -1 if there is no sense in going on. */
+int
+put_file(struct ctl *ctl, const char *id, const char *from, const char *to)
 {
 	struct sandbox_file_io	 io = { put_in, NULL, NULL };
 	struct proto_call	 c;
@@ -251,12 +251,10 @@ put_one(struct ctl *ctl, const char *from, const char *to)
 	struct put		 p = { -1, 0 };
 	int			 ret;
 
-	if (is_tree(ctl, from))
-		return (tree_put(ctl, ctl->argv[0], from, to, 0) == -1 ? -1 :
-		    0);
 	if ((p.fd = put_open(ctl, from, &st)) == -1)
-		return (0);
+		return (1);
 	file_call(ctl, &c, CALL_WRITE, to);
+	c.sandbox = (char *)(uintptr_t)id;
 	c.flags = (ctl->atomic ? CALL_F_ATOMIC : CALL_F_TRUNC) |
 	    (ctl->parents ? CALL_F_PARENTS : 0);
 	if (S_ISREG(st.st_mode))
@@ -271,9 +269,20 @@ put_one(struct ctl *ctl, const char *from, const char *to)
 	if (p.error != 0) {
 		errno = p.error;
 		file_errno(ctl, from);
-		return (0);
+		return (1);
 	}
-	return (ret == 0 ? 0 : file_error(ctl, to));
+	if (ret == 0)
+		return (0);
+	return (file_error(ctl, to) == -1 ? -1 : 1);
+}
+
+/* One file or tree; -1 if there is no sense in going on. */
+static int
+put_one(struct ctl *ctl, const char *from, const char *to)
+{
+	if (is_tree(ctl, from))
+		return (tree_put(ctl, ctl->argv[0], from, to, 0));
+	return (put_file(ctl, ctl->argv[0], from, to));
 }
 
 int

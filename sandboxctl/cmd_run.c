@@ -116,9 +116,15 @@ cmd_run(struct ctl *ctl)
 	int		 n, status;
 
 	memset(&m, 0, sizeof(m));
-	if (exec_check(ctl, ctl->argv, ctl->argc) == -1)
+	if (exec_check(ctl, ctl->argv, ctl->argc) == -1 ||
+	    seeds_check(ctl) != 0)
 		return (EXIT_OURS);
-	if ((n = run_create(ctl, &m)) == 0)
+	if ((n = run_create(ctl, &m)) == 0 &&
+	    seeds_put(ctl, m.id) == -1)
+		return (EXIT_OURS);
+	if (n == 0 && signals_got() != 0)
+		n = 1;
+	if (n == 0)
 		status = exec_attached(ctl, m.id, ctl->argv, ctl->argc);
 	else
 		status = n == 1 ? EXIT_SIGNAL + signals_got() : EXIT_OURS;

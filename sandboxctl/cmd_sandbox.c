@@ -71,21 +71,23 @@ cmd_create(struct ctl *ctl)
 	struct proto_accepted	 acc;
 	struct proto_sandbox	 s;
 
-	if (create_fill(ctl, &req) == -1)
+	if (create_fill(ctl, &req) == -1 || seeds_check(ctl) != 0)
 		return (ctl->failed);
 	memset(&acc, 0, sizeof(acc));
 	memset(&s, 0, sizeof(s));
 	while (sandbox_create(ctl->conn, &req, &acc, &s) == -1)
 		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
 			return (ctl_error(ctl));
-	if (ctl->json && ctl->detach)
+	if (seeds_put(ctl, acc.id) == -1 && !ctl->keep_failed)
+		;
+	else if (ctl->json && ctl->detach)
 		json_proto(stdout, PROTO_ACCEPTED, &acc);
 	else if (ctl->json)
 		json_proto(stdout, PROTO_SANDBOX, &s);
 	else
 		printf("%s\n", acc.id);
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
-	return (0);
+	return (ctl->failed);
 }
 
 struct listing {

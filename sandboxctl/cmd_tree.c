@@ -38,6 +38,7 @@ struct tree {
 	int		 error;		/* errno of fd */
 	int		 broken;	/* the helper has failed */
 	int		 told;		/* why */
+	int		 cut;		/* the call failed, and the stream */
 	uint64_t	 entries;
 	uint64_t	 left_out;
 	uint64_t	 bytes;
@@ -176,6 +177,9 @@ notes_one(struct tree *t, const char *p, const char *end)
 		    CODE_PROTOCOL, why);
 		break;
 	case TAR_ERROR:
+		/* Of half a stream it tells only that. */
+		if (t->cut)
+			break;
 		tree_note(t, t->local, "", n < CODE_MAX ? n : CODE_PROTOCOL,
 		    why);
 		t->told = 1;
@@ -343,7 +347,7 @@ tree_over(struct tree *t, int ret, const char *path)
 		(void)file_errno(t->ctl, path);
 		return (1);
 	}
-	if (t->broken && (ret == 1 || t->error == EPIPE ||
+	if (!t->cut && t->broken && (ret == 1 || t->error == EPIPE ||
 	    sandbox_error(t->ctl->conn)->code == CODE_CANCELLED)) {
 		file_local(t->ctl, CODE_INTERNAL, t->local,
 		    "sandboxctl-tar failed");
@@ -360,7 +364,7 @@ tree_over(struct tree *t, int ret, const char *path)
  */
 int
 tree_put(struct ctl *ctl, const char *id, const char *local,
-    const char *remote, int secrets)
+    const char *remote, int how)
 {
 	struct sandbox_file_io	 io = { tree_in, tree_records, NULL };
 	struct proto_result	 res;
@@ -375,7 +379,8 @@ tree_put(struct ctl *ctl, const char *id, const char *local,
 		return (1);
 	if (strcmp(local, "-") == 0)
 		t.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 5);
-	else if (tree_start(&t, 1, secrets ? "si" : "i", patterns) != 0) {
+	else if (tree_start(&t, 1, how & TREE_NO_SECRETS ? "si" :
+	    "i", patterns) != 0) {
 		free(patterns);
 		return (1);
 	}
@@ -398,7 +403,7 @@ tree_put(struct ctl *ctl, const char *id, const char *local,
 	ret = tree_over(&t, ret, local);
 	t.left_out += res.count2;
 	free(t.rec);
-	if (ret == 0)
+	if (ret == 0 && !(how & TREE_QUIET))
 		tree_print(ctl, &t, remote);
 	return (ret);
 }
@@ -435,6 +440,7 @@ tree_get(struct ctl *ctl, const char *remote, const char *local)
 	t.bytes = progress_bytes();
 	t.entries = res.count;
 	tree_close(&t.fd);
+	t.cut = ret == -1 && t.error == 0;
 	/* All has come, and is what the daemon says: the word for its name. */
 	if (ret == 0 && !stream && write(t.verdict, "1", 1) != 1)
 		t.broken = 1;

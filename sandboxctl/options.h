@@ -88,6 +88,8 @@ take_fn		 take_stream, take_string, take_strings;
 	    "at least 1, in bytes or with K, M, G or T")
 #define OPT_EXCLUDE							\
 	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
+#define OPT_SEED							\
+	OPT_STRINGS('C', "local:remote", seeds, "local:remote")
 #define OPT_PIDS							\
 	{ .letter = 'p', .arg = "pids", .take = take_count, OPT_AT(pids), \
 	    .min = 1, .max = UINT32_MAX,				\

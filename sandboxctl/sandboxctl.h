@@ -257,11 +257,19 @@ int		 cmd_watch(struct ctl *);
 /* cmd_copy.c */
 int		 cmd_get(struct ctl *);
 int		 cmd_put(struct ctl *);
+int		 put_file(struct ctl *, const char *, const char *,
+		    const char *);
 
 /* cmd_tree.c */
 int		 tree_get(struct ctl *, const char *, const char *);
+#define TREE_QUIET	0x1	/* no object of it with -j */
+#define TREE_NO_SECRETS	0x2	/* keys and the like stay here */
 int		 tree_put(struct ctl *, const char *, const char *,
 		    const char *, int);
+
+/* seed.c */
+int		 seeds_check(struct ctl *);
+int		 seeds_put(struct ctl *, char *);
 
 /* progress.c */
 void		 progress_begin(const struct ctl *, uint64_t);

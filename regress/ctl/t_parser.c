@@ -221,7 +221,7 @@ ATF_TC_BODY(refused, tc)
 		const char	*text;
 		const char	*err;
 	} t[] = {
-		{ "create -x", "unknown option: -x" },
+		{ "create -z", "unknown option: -z" },
 		{ "ping -j", "unknown option: -j" },
 		{ "create -m", "option needs an argument: -m" },
 		{ "create -m 0", "invalid argument of -m: 0" },

@@ -167,8 +167,242 @@ stream_cleanup()
 	daemon_cleanup
 }
 
+# entry name type link size [mode]: a header, by hand.
+entry()
+{
+	{
+		printf '%s' "$1" | head -c 100
+		head -c $((100 - ${#1})) /dev/zero
+		printf '%07o\0%07o\0%07o\0%011o\0%011o\0' "0${5:-644}" 0 0 \
+		    "$4" 1000000000
+		printf '        %s%s' "$2" "$3"
+		head -c $((100 - ${#3})) /dev/zero
+		printf 'ustar\00000'
+		head -c 247 /dev/zero
+	} >head
+	sum=$(od -An -v -t u1 head | tr -s ' ' '\n' |
+	    awk '{ n += $1 } END { print n }')
+	head -c 148 head
+	printf '%06o\0 ' "$sum"
+	tail -c +157 head
+}
+
+# evil: entries that must not be made, and one behind them that must.
+evil()
+{
+	entry ../up 0 '' 0
+	entry a/../../up 0 '' 0
+	entry "$PWD/abs" 0 '' 0
+	entry l 2 "$PWD/outside" 0
+	entry l/through 0 '' 0
+	entry m 2 ../outside 0
+	entry m/through 0 '' 0
+	entry d 5 '' 0 755
+	entry d/x 2 . 0
+	entry d/y 2 x/../../.. 0
+	entry d/ok 2 ../good 0
+	entry h 1 ../outside/secret 0
+	entry i 1 "$PWD/outside/secret" 0
+	entry dev 3 '' 0
+	entry fifo 6 '' 0
+	entry n 2 there 0
+	entry n/through 0 '' 0
+	entry good 0 '' 4
+	printf 'good'
+	head -c 508 /dev/zero
+	head -c 1024 /dev/zero
+}
+
+# evil_dirs: where they are to go to; a link of ours is there already.
+evil_dirs()
+{
+	mkdir -p outside t
+	echo secret >outside/secret
+	ln -s ../outside t/ours
+	ls -lAR outside >outside.was
+}
+
+atf_test_case hostile
+hostile_head()
+{
+	atf_set descr 'what a sandbox may send makes nothing outside'
+}
+hostile_body()
+{
+	tar=$SBX_BIN/sandboxctl-tar
+	evil_dirs
+	{
+		entry ours/through 0 '' 0
+		evil
+	} >evil.tar
+	echo 1 >yes
+	atf_check "$tar" unpack - 0 t <evil.tar 3>notes 4<yes
+	atf_check -o inline:'d\ngood\nl\nm\nn\nours\n' env LC_ALL=C ls t
+	atf_check -o inline:'ok\nx\n' ls t/d
+	atf_check_equal good "$(cat t/good)"
+	ls -lAR outside >outside.is
+	atf_check -o file:outside.was cat outside.is
+	atf_check test ! -e up -a ! -e abs
+	# Each was told.
+	tr '\0' '\n' <notes >told
+	for p in ../up a/../../up "$PWD/abs" l m d/y h i dev fifo \
+	    n/through ours/through; do
+		grep -qxF "$p" told || atf_fail "$p is not told"
+	done
+	# Nothing has its name without the word that all has come.
+	: >no
+	for v in no yes; do
+		r=1
+		[ $v = no ] || r=0
+		atf_check -s exit:$r "$tar" unpack a 0 w <evil.tar 3>notes \
+		    4<$v
+		ls w >/dev/null 2>&1 && w=0 || w=1
+		atf_check_equal $r $w
+	done
+	# Half of one, none, one without an end that is too large, nonsense.
+	entry big 0 '' 5000000 >big
+	head -c 700 evil.tar >half
+	head -c 4000 /dev/urandom >bad
+	: >none
+	for f in half big bad; do
+		atf_check -s exit:1 "$tar" unpack a 0 x <$f 3>notes 4<yes
+		atf_check -s exit:1 "$tar" unpack a 100 x <$f 3>notes 4<yes
+		atf_check -s exit:1 "$tar" unpack - 0 y <$f 3>notes 4<yes
+		grep -q E notes || atf_fail "$f: nothing is told"
+	done
+	atf_check test ! -e x -a ! -e y/big
+	atf_check -o inline:'' find . -name '.sandboxctl*'
+}
+
+atf_test_case refused cleanup
+refused_head()
+{
+	atf_set descr 'what is refused on the way in, out and by the disk'
+	atf_set timeout 180
+}
+refused_body()
+{
+	world
+	box
+	evil_dirs
+	{
+		entry ours/through 0 '' 0
+		evil
+	} >evil.tar
+	run 'mkdir outside t; echo secret >outside/secret; mkfifo t/p;
+	    ln -s ../outside t/ours; chmod 700 outside'
+	atf_check -s exit:66 -e save:err "$CTL" put -r "$BOX" - t <evil.tar
+	for p in ../up a/../../up "$PWD/abs" l m d/y h i dev fifo \
+	    n/through ours/through; do
+		grep -qF "t/$p: " err || atf_fail "$p is not told"
+	done
+	atf_check -o inline:'secret\n' "$CTL" ls "$BOX" outside
+	atf_check -o inline:'outside\nt\n' "$CTL" ls "$BOX"
+	# On the way out: a FIFO nobody waits for, links that lead out.
+	run 'ln -s /etc/passwd t/abs; ln -s ../../x t/up; echo deep >t/d/f'
+	atf_check -s exit:64 -e save:err "$CTL" get -r "$BOX" t out
+	atf_check -o match:'out/p: a FIFO .not_file' \
+	    -o match:'out/abs: a link that leads out' \
+	    -o match:'out/up: a link that leads out' \
+	    cat err
+	atf_check -o inline:'deep\n' cat out/d/f
+	atf_check test ! -e out/abs -a ! -h out/abs -a ! -h out/up
+	atf_check -s exit:73 -e match:'some of its entries' -o save:s \
+	    "$CTL" get -r "$BOX" t -
+	# Excludes, and the file that has them.
+	mkdir -p ex/a/node_modules ex/b ex/keep
+	touch ex/a/x.o ex/a/y.c ex/b/z.o ex/keep/z.o ex/a/node_modules/m \
+	    ex/top ex/b/top
+	printf '# none\n\n*.o\n!keep/z.o\n/top\nnode_modules/\n' \
+	    >ex/.sandboxignore
+	atf_check "$CTL" put -r -x y.c "$BOX" ex ex
+	atf_check -o inline:'.sandboxignore\na\nb\nb/top\nkeep\nkeep/z.o\n' \
+	    sh -c "'$CTL' ls -R '$BOX' ex | LC_ALL=C sort"
+	atf_check "$CTL" get -r -x keep -x '/b/*' "$BOX" ex less
+	atf_check -o inline:'.sandboxignore\na\nb\n' env LC_ALL=C ls -A less
+	atf_check -o inline:'' ls less/b
+	atf_check -s exit:64 -e match:'pattern' \
+	    "$CTL" get -r -x ../x "$BOX" ex no
+	# Limits and the disk: what fails leaves nothing under the name.
+	mkdir many
+	head -c 40000000 /dev/urandom >many/a
+	cp many/a many/b
+	atf_check -s exit:65 -e match:'too_large' \
+	    "$CTL" put -r -m 50M "$BOX" many many
+	atf_check -s exit:73 -e match:'no_space' \
+	    "$CTL" put -r -a "$BOX" many /tmp/many
+	atf_check -o inline:'' "$CTL" exec "$BOX" ls -A /tmp
+	atf_check "$CTL" put "$BOX" many/a many/a
+	atf_check -s exit:65 -e match:'too_large' \
+	    "$CTL" get -r -a -m 1M "$BOX" many less.many
+	atf_check test ! -e less.many
+	atf_check -s not-exit:0 -e match:'No such file' \
+	    "$CTL" get -r "$BOX" nosuch out
+	daemon_stop
+}
+refused_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case seeds cleanup
+seeds_head()
+{
+	atf_set descr 'create -C and run -C: before ready, but for secrets'
+	atf_set timeout 180
+}
+seeds_body()
+{
+	world
+	mkdir -p src/.ssh src/sub
+	echo text >src/f
+	for f in .env id_rsa a.pem sub/.netrc sub/credentials.json .ssh/x; do
+		echo secret >src/$f
+	done
+	# No file of the tree's own takes that back.
+	printf '!.env\n' >src/.sandboxignore
+	mkfifo src/p
+	echo one >one.pem
+	atf_check -o save:box.id -e match:'src/p: a FIFO' "$CTL" create \
+	    -C src:work -C one.pem:keys/one.pem
+	BOX=$(cat box.id)
+	atf_check -o inline:'.sandboxignore\nf\nsub\n' "$CTL" ls "$BOX" work
+	atf_check -o inline:'' "$CTL" ls "$BOX" work/sub
+	atf_check -o inline:'one\n' "$CTL" cat "$BOX" keys/one.pem
+	atf_check -o inline:'secret\n' -e ignore "$CTL" run -A -C src:work \
+	    -x f cat work/.env
+	atf_check -s exit:1 -e ignore "$CTL" run -C src:work -x f cat work/f
+	# One that fails leaves no sandbox, unless that is asked for.
+	atf_check "$CTL" delete "$BOX"
+	atf_check -s not-exit:0 -o empty -e match:'it is removed' \
+	    "$CTL" create -i gone -C src/f:/etc/hosts/f
+	atf_check -s exit:75 -o empty -e match:'gone is deleted' \
+	    "$CTL" stat gone f
+	atf_check -s not-exit:0 -o inline:'kept\n' -e match:'it is kept' \
+	    "$CTL" create -k -i kept -C src/f:/etc/hosts/f
+	atf_check -o match:'^kept  *ready' "$CTL" list
+	atf_check -s exit:125 -e match:'it is removed' \
+	    "$CTL" run -C src/f:/etc/hosts/f true
+	# Nothing is made for one that cannot be.
+	for s in src src: :x nosuch:x; do
+		atf_check -s not-exit:0 -o empty -e ignore \
+		    "$CTL" create -C "$s"
+	done
+	atf_check -s exit:64 -e match:'does not go with -d' \
+	    "$CTL" create -d -C src:x
+	atf_check -o inline:'1\n' sh -c "'$CTL' list | grep -c ready"
+	daemon_stop
+}
+seeds_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case both
 	atf_add_test_case stream
+	atf_add_test_case hostile
+	atf_add_test_case refused
+	atf_add_test_case seeds
 }

@@ -1,0 +1,139 @@
+/*
+ * seed.c: what a new sandbox is given before anybody hears of it: -C of create
+ * and run.  It is read here, with the rights of who calls us; a sandbox that
+ * does not get all of it is removed again.
+ */
+
+#include <sys/stat.h>
+
+#include <limits.h>
+#include <string.h>
+
+#include "filerec.h"
+#include "sandboxctl.h"
+
+#define REACH_TRIES	1000		/* answers of the daemon */
+
+/* local:remote, of which only the remote one may have no colon. */
+static int
+seed_split(const char *seed, char *local, size_t size, const char **remote)
+{
+	const char	*p = strrchr(seed, ':');
+
+	if (p == NULL || p == seed || p[1] == '\0' ||
+	    (size_t)(p - seed) >= size)
+		return (-1);
+	memcpy(local, seed, p - seed);
+	local[p - seed] = '\0';
+	*remote = p + 1;
+	return (0);
+}
+
+/* Before anything is made: 0, or an exit status. */
+int
+seeds_check(struct ctl *ctl)
+{
+	char		 local[PATH_MAX];
+	const char	*remote;
+	struct stat	 st;
+	size_t		 i;
+
+	if (ctl->seeds.n > 0 && ctl->detach)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "-C "
+		    "needs a sandbox that is ready: it does not go with -d"));
+	for (i = 0; i < ctl->seeds.n; i++) {
+		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
+		    &remote) == -1)
+			return (file_local(ctl, CODE_INVALID_ARGUMENT,
+			    ctl->seeds.v[i], "must be local:remote"));
+		if (stat(local, &st) == -1)
+			return (file_errno(ctl, local));
+	}
+	return (0);
+}
+
+static int
+seed_put(struct ctl *ctl, const char *id, const char *local,
+    const char *remote)
+{
+	struct stat	 st;
+	int		 failed = ctl->failed, ret;
+
+	if (stat(local, &st) == -1)
+		return (file_errno(ctl, local));
+	if (!S_ISDIR(st.st_mode))
+		return (put_file(ctl, id, local, remote));
+	ret = tree_put(ctl, id, local, remote, TREE_QUIET | (ctl->secrets ? 0 :
+	    TREE_NO_SECRETS));
+	/* What cannot travel was told; the tree is there without it. */
+	if (ret == 0)
+		ctl->failed = failed;
+	return (ret);
+}
+
+/* To delete twice is to delete: ask again after a restart. */
+static void
+seed_remove(struct ctl *ctl, char *id)
+{
+	struct proto_ref	 req;
+
+	memset(&req, 0, sizeof(req));
+	req.id = id;
+	req.wait = 1;
+	while (sandbox_delete(ctl->conn, &req, NULL, NULL) == -1)
+		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1) {
+			(void)ctl_error(ctl);
+			return;
+		}
+}
+
+/*
+ * A sandbox is ready with its guest's first word; a call may come before the
+ * last of what a guest says of itself, and be refused.
+ */
+static void
+seeds_reach(struct ctl *ctl, const char *id)
+{
+	struct file_rec	 rec;
+	int		 i;
+
+	for (i = 0; i < REACH_TRIES; i++) {
+		if (sandbox_file_stat(ctl->conn, id, ".", 0, &rec) == 0) {
+			msg_clear(&rec, &file_rec_def);
+			return;
+		}
+		if (sandbox_error(ctl->conn)->code != CODE_UNAVAILABLE ||
+		    ctl_lost(ctl))
+			return;
+	}
+}
+
+/* 0: all is there; else the sandbox is not, unless that was asked for. */
+int
+seeds_put(struct ctl *ctl, char *id)
+{
+	char		 local[PATH_MAX];
+	const char	*remote;
+	size_t		 i;
+
+	if (ctl->seeds.n == 0)
+		return (0);
+	ctl->parents = 1;
+	seeds_reach(ctl, id);
+	for (i = 0; i < ctl->seeds.n; i++)
+		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
+		    &remote) == -1 ||
+		    seed_put(ctl, id, local, remote) != 0)
+			break;
+	if (i == ctl->seeds.n)
+		return (0);
+	if (ctl->keep_failed)
+		file_local(ctl, CODE_INTERNAL, id,
+		    "it is kept, without all that it was to be given");
+	else {
+		seed_remove(ctl, id);
+		file_local(ctl, CODE_INTERNAL, id,
+		    "it is removed, since it did not get all");
+	}
+	return (-1);
+}
