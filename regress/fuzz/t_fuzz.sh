@@ -6,7 +6,8 @@
 # the others comes upon.
 
 TARGETS="f_chan f_client f_conf f_engine f_filerec f_front f_glob f_gproto
-    f_grep f_guest f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec"
+    f_grep f_guest f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec
+    f_tar"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -91,6 +92,8 @@ sources()
 			    sandboxctl/input_json.c sandboxctl/base64.c \
 			    lib/spec_check.c lib/calls.c lib/spec_refuse.c lib/codes.c \
 			    $MSG ;;
+	f_tar)		echo regress/fuzz/fuzz.c sandboxd/guest/tar_read.c \
+			    sandboxd/guest/tar_write.c ;;
 	f_spec)		echo lib/spec_check.c lib/calls.c lib/codes.c $MSG ;;
 	esac
 }
