@@ -38,7 +38,7 @@ fuzz_policy(struct policy *p, struct msg_box_create *known,
 	strlcpy(p->runtime, "runc", sizeof(p->runtime));
 	p->arch = seccomp_arch("amd64");
 	inspect = fuzz_policy_file("inspect.json");
-	need(policy_derive(p, inspect, known, box) == 0);
+	need(policy_derive(p, 2, inspect, known, box) == 0);
 	need(policy_check(p, box, NULL, inspect, why, sizeof(why)) == 0);
 	return (inspect);
 }

@@ -83,7 +83,7 @@ sources()
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
 			    sandboxd/runner_call.c sandboxd/runner_exec.c \
-			    sandboxd/runner_input.c sandboxd/runner_pass.c \
+			    sandboxd/runner_input.c sandboxd/runner_life.c sandboxd/runner_pass.c \
 			    sandboxd/runner_tty.c \
 			    sandboxd/messages.c lib/calls.c lib/gproto.c \
 			    lib/gproto_call.c lib/gproto_msg.c $MSG ;;
