@@ -28,6 +28,9 @@ static const struct {
 	[CALL_WATCH] = { "watch", CALL_OUT | CALL_REC },
 	[CALL_TREE_GET] = { "tree_get", CALL_OUT },
 	[CALL_TREE_PUT] = { "tree_put", CALL_IN | CALL_OUT | CALL_REC },
+	[CALL_MARK] = { "mark", 0 },
+	[CALL_DIFF] = { "diff", CALL_OUT | CALL_REC },
+	[CALL_UNMARK] = { "unmark", 0 },
 };
 
 int

@@ -33,6 +33,9 @@ enum call_op {
 	CALL_WATCH,		/* changes of path and below, as they come */
 	CALL_TREE_GET,		/* what is below path, as a tar stream */
 	CALL_TREE_PUT,		/* a tar stream, to below path */
+	CALL_MARK,		/* keep what is below path, as pattern */
+	CALL_DIFF,		/* what has changed since a mark, or a time */
+	CALL_UNMARK,		/* a mark goes */
 	CALL_MAX
 };
 
@@ -68,6 +71,7 @@ enum call_op {
 
 #define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
 #define CALL_DATA_MAX	65536	/* of input in the request itself */
+#define MARK_NAME_MAX	63
 #define CALL_TEXT_MAX	255	/* of what the guest says */
 #define CALLS_MAX_BOX	32	/* under way in one sandbox */
 #define CALLS_MAX_USER	128	/* of one user */

@@ -51,12 +51,28 @@ static const struct msg_field f_watch_rec[] = {
 const struct msg_def	 watch_rec_def = MSG_DEF(0, "watch_rec", watch_rec,
 			    f_watch_rec);
 
+static const struct msg_field f_diff_rec[] = {
+	MSG_F(diff_rec, kind, M_STR, 0, 0),
+	MSG_F(diff_rec, what, M_TEXT, WATCH_KIND_MAX, 0),
+	MSG_F(diff_rec, name, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(diff_rec, mode, M_UINT, 0177777, 0),
+	MSG_F(diff_rec, size, M_UINT, 0, 0),
+	MSG_F(diff_rec, mtime, M_INT, 0, 0),
+	MSG_F(diff_rec, old_mode, M_UINT, 0177777, 0),
+	MSG_F(diff_rec, old_size, M_UINT, 0, 0),
+	MSG_F(diff_rec, old_mtime, M_INT, 0, 0),
+};
+
+const struct msg_def	 diff_rec_def = MSG_DEF(0, "diff_rec", diff_rec,
+			    f_diff_rec);
+
 /* Room for any record, aligned for each of its members. */
 union rec_any {
 	uint64_t	 align;
 	struct file_rec	 file;
 	struct grep_rec	 grep;
 	struct watch_rec watch;
+	struct diff_rec	 diff;
 };
 
 static int

@@ -50,6 +50,20 @@ struct watch_rec {
 	int64_t		 time;	/* ns since 1970 */
 };
 
+/* What DIFF tells: a thing as it is, and as it was. */
+struct diff_rec {
+	char		 kind[WATCH_KIND_MAX + 1]; /* a word */
+	char		*what;	/* has changed of it: a word, or "" */
+	char		*name;
+	uint32_t	 mode;	/* 0: there is none */
+	uint64_t	 size;
+	int64_t		 mtime;	/* ns since 1970 */
+	uint32_t	 old_mode;
+	uint64_t	 old_size;
+	int64_t		 old_mtime;
+};
+
+extern const struct msg_def	diff_rec_def;
 extern const struct msg_def	file_rec_def;
 extern const struct msg_def	watch_rec_def;
 extern const struct msg_def	grep_rec_def;

@@ -74,6 +74,9 @@ static const struct option_def	 opts_logs[] = {
 	OPT_END
 };
 static const struct option_def	 opts_ps[] = { OPT_ALL, OPT_END };
+static const struct option_def	 opts_diff[] = {
+	OPT_STRING('M', "mark", mark, "the name of a mark"), OPT_END
+};
 static const struct option_def	 opts_get[] = {
 	OPT_FLAG('a', atomic), OPT_MOST, OPT_FLAG('r', recurse),
 	OPT_EXCLUDE, OPT_END
@@ -133,6 +136,7 @@ const struct command commands[] = {
 	{ "chmod", opts_none, "id mode path ...", 3, -1, 0, cmd_chmod },
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_labels, "[id ...]", 0, -1, 0, cmd_delete },
+	{ "diff", opts_diff, "id [path]", 1, 2, 0, cmd_diff },
 	{ "doctor", opts_none, "[control ...]", 0, -1, 0, cmd_doctor },
 	{ "du", opts_none, "id [path ...]", 1, -1, 0, cmd_du },
 	{ "events", opts_events, "[id]", 0, 1, 0, cmd_events },
@@ -148,6 +152,7 @@ const struct command commands[] = {
 	{ "log verify", opts_none, "[head]", 0, 1, 0, cmd_log_verify },
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
 	{ "ls", opts_ls, "id [path ...]", 1, -1, 0, cmd_ls },
+	{ "mark", opts_none, "id name [path]", 2, 3, 0, cmd_mark },
 	{ "mkdir", opts_mkdir, "id path ...", 2, -1, 0, cmd_mkdir },
 	{ "mv", opts_none, "id path ... to", 3, -1, 0, cmd_mv },
 	{ "pause", opts_labels, "[id ...]", 0, -1, 0, cmd_pause },
@@ -185,6 +190,7 @@ const struct command commands[] = {
 	{ "tool upload", opts_none, "id local path ...", 3, -1, 0,
 	    cmd_tool_upload },
 	{ "tool write", opts_none, "id path", 2, 2, 0, cmd_tool_write },
+	{ "unmark", opts_none, "id name ...", 2, -1, 0, cmd_unmark },
 	{ "unpause", opts_labels, "[id ...]", 0, -1, 0, cmd_unpause },
 	{ "update", opts_update, "[id ...]", 0, -1, 0, cmd_update },
 	{ "version", opts_none, "", 0, 0, CMD_LOCAL, cmd_version },

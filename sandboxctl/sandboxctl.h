@@ -108,6 +108,7 @@ struct ctl {
 	int			 atomic;	/* -a */
 	int			 force;		/* -f */
 	int			 longer;	/* -l */
+	const char		*mark;		/* -M of diff */
 	uint64_t		 most;		/* -m */
 	int			 parents;	/* -p */
 	int			 recurse;	/* -r, -R */
@@ -250,6 +251,11 @@ int		 cmd_mkdir(struct ctl *);
 int		 cmd_mv(struct ctl *);
 int		 cmd_rm(struct ctl *);
 int		 cmd_stat(struct ctl *);
+
+/* cmd_diff.c */
+int		 cmd_diff(struct ctl *);
+int		 cmd_mark(struct ctl *);
+int		 cmd_unmark(struct ctl *);
 
 /* cmd_watch.c */
 int		 cmd_watch(struct ctl *);

@@ -21,6 +21,7 @@ static const struct {
 	{ CALL_GLOB, &file_rec_def },
 	{ CALL_GREP, &grep_rec_def },
 	{ CALL_WATCH, &watch_rec_def },
+	{ CALL_DIFF, &diff_rec_def },
 };
 
 static int

@@ -31,6 +31,7 @@ COMMAND(tool_delete) COMMAND(tool_execute)
 COMMAND(tool_download) COMMAND(tool_edit) COMMAND(tool_glob) COMMAND(tool_grep)
 COMMAND(tool_ls) COMMAND(tool_read) COMMAND(tool_upload) COMMAND(tool_write)
 COMMAND(version) COMMAND(wait) COMMAND(watch)
+COMMAND(diff) COMMAND(mark) COMMAND(unmark)
 COMMAND(cat) COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir)
 COMMAND(mv) COMMAND(put) COMMAND(rm) COMMAND(stat)
 

@@ -45,6 +45,7 @@ struct call {
 	uint64_t	 end;
 	uint64_t	 told;
 	uint64_t	 total;		/* of INPUT_END, or UINT64_MAX */
+	char		 mark[MARK_NAME_MAX + 1]; /* that it makes, or "" */
 	int		 in_over;	/* and that was passed on */
 };
 
@@ -186,6 +187,26 @@ worker_get(void)
 	return (worker_new());
 }
 
+/* It does not know the mark, or there is none that it could make. */
+static int
+call_mark(uint64_t k, const struct gp_call *m)
+{
+	if (m->op == CALL_MARK && (*m->pattern == '\0' ||
+	    strlen(m->pattern) > MARK_NAME_MAX))
+		call_over(k, CODE_INVALID_ARGUMENT, 0,
+		    "the name of a mark has 1 to 63 bytes");
+	else if (m->op == CALL_MARK && !mark_room(m->pattern))
+		call_over(k, CODE_LIMIT_EXCEEDED, 0,
+		    "there are 8 marks already");
+	else if (m->op == CALL_UNMARK && mark_drop(m->pattern) == 0)
+		call_over(k, CODE_OK, 0, "");
+	else if (m->op == CALL_UNMARK)
+		call_over(k, CODE_NOT_FOUND, 0, "no such mark");
+	else
+		return (0);
+	return (1);
+}
+
 /* A frame of the runner's: CALL. */
 int
 call_start(const struct gp_frame *f)
@@ -199,6 +220,8 @@ call_start(const struct gp_frame *f)
 		call_over(f->k, CODE_UNAVAILABLE, 0, "it is being stopped");
 		return (0);
 	}
+	if (call_mark(f->k, &m))
+		return (0);
 	if ((c = worker_get()) == NULL) {
 		call_over(f->k, CODE_LIMIT_EXCEEDED, 0,
 		    "no process can be made for it");
@@ -208,9 +231,13 @@ call_start(const struct gp_frame *f)
 	c->sent = c->acked = c->base = c->end = c->told = 0;
 	c->total = UINT64_MAX;
 	c->in_over = c->blocked = 0;
+	c->mark[0] = '\0';
+	if (m.op == CALL_MARK)
+		memcpy(c->mark, m.pattern, strlen(m.pattern) + 1);
 	/* A frame is a packet, as it came. */
-	if (send(c->ctl, f->data - GP_HDRLEN, f->total, MSG_DONTWAIT |
-	    MSG_NOSIGNAL) != (ssize_t)f->total) {
+	if (packet_put(c->ctl, f->data - GP_HDRLEN, f->total, m.op ==
+	    CALL_DIFF ? mark_fd(m.pattern) : -1, MSG_DONTWAIT) !=
+	    (ssize_t)f->total) {
 		call_over(f->k, CODE_UNAVAILABLE, 0,
 		    "its process was killed");
 		call_leave(c);
@@ -409,16 +436,28 @@ call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
 	    e.out == c->sent);
 }
 
+/* What came with a packet of it: the mark that it was to make, or nothing. */
+static int
+call_marked(struct call *c, int over, int fd)
+{
+	if (fd == -1)
+		return (1);
+	if (over && c->mark[0] != '\0')
+		return (mark_keep(c->mark, fd) == 0);
+	close(fd);
+	return (0);
+}
+
 /* The next packet of c into buf: its length, 0 none for now. */
 static ssize_t
 call_take(struct call *c, uint8_t *buf, size_t size)
 {
 	ssize_t	 n;
-	int	 over = 0;
+	int	 over = 0, bad = 0, fd;
 
 	if (c->sent - c->acked > GP_WINDOW - GP_MAX_DATA)
 		return (0);
-	n = recv(c->ctl, buf, size, MSG_DONTWAIT);
+	n = packet_get(c->ctl, buf, size, &fd, MSG_DONTWAIT);
 	if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
 		c->readable = errno == EINTR;
 		return (0);
@@ -431,7 +470,9 @@ call_take(struct call *c, uint8_t *buf, size_t size)
 		return (0);
 	}
 	/* Late words about one that was given up would be from another. */
-	if (c->k == 0 || !call_check(c, buf, n, &over)) {
+	if (c->k == 0 || !call_check(c, buf, n, &over))
+		bad = 1;
+	if (!call_marked(c, over && !bad, fd) || bad) {
 		if (c->k != 0)
 			call_over(c->k, CODE_IO_ERROR, c->sent,
 			    "its process failed");

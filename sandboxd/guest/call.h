@@ -39,10 +39,20 @@ struct job {
 	size_t			 inlen;
 	int			 in_over;
 	int			 lost;	/* nobody wants its end any more */
+	int			 mark;	/* that came with it, or -1 */
+	int			 give;	/* mark that goes with its end, or -1 */
 };
 
 /* An operation: what it returns is of no use, call_fail() tells. */
 typedef void	(*job_fn)(struct job *);
+
+/* marks.c */
+int		 mark_room(const char *);
+int		 mark_fd(const char *);
+int		 mark_keep(const char *, int);
+int		 mark_drop(const char *);
+ssize_t		 packet_put(int, const void *, size_t, int, int);
+ssize_t		 packet_get(int, void *, size_t, int *, int);
 
 /* worker.c */
 __attribute__((__noreturn__)) void	worker_main(void);
@@ -121,6 +131,8 @@ void		 fs_truncate(struct job *);
 void		 fs_link(struct job *);
 void		 fs_symlink(struct job *);
 void		 fs_watch(struct job *);
+void		 fs_mark(struct job *);
+void		 fs_diff(struct job *);
 
 /* fs_tool.c */
 void		 fs_edit(struct job *);

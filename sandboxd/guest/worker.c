@@ -43,6 +43,8 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_WATCH] = fs_watch,
 	[CALL_TREE_GET] = fs_tree_get,
 	[CALL_TREE_PUT] = fs_tree_put,
+	[CALL_MARK] = fs_mark,
+	[CALL_DIFF] = fs_diff,
 };
 
 static int
@@ -52,6 +54,18 @@ packet_send(const uint8_t *buf, size_t len)
 
 	do {
 		n = send(WORK_FD, buf, len, MSG_NOSIGNAL);
+	} while (n == -1 && errno == EINTR);
+	return (n == (ssize_t)len ? 0 : -1);
+}
+
+/* The same, with a descriptor. */
+static int
+packet_send_fd(const uint8_t *buf, size_t len, int fd)
+{
+	ssize_t	 n;
+
+	do {
+		n = packet_put(WORK_FD, buf, len, fd, 0);
 	} while (n == -1 && errno == EINTR);
 	return (n == (ssize_t)len ? 0 : -1);
 }
@@ -227,8 +241,26 @@ job_finish(struct job *j)
 		_exit(0);
 	j->end.text = j->text;
 	n = gp_encode_call_end(outbuf, sizeof(outbuf), j->k, &j->end);
-	if (n == -1 || packet_send(outbuf, n) == -1)
+	if (n == -1 || packet_send_fd(outbuf, n, j->give) == -1)
 		_exit(0);
+	if (j->give != -1)
+		close(j->give);
+	if (j->mark != -1)
+		close(j->mark);
+}
+
+/* A call, and the mark that it may need. */
+static ssize_t
+call_recv(struct job *j)
+{
+	ssize_t	 n;
+
+	memset(j, 0, sizeof(*j));
+	j->give = -1;
+	do {
+		n = packet_get(WORK_FD, callbuf, sizeof(callbuf), &j->mark, 0);
+	} while (n == -1 && errno == EINTR);
+	return (n);
 }
 
 __attribute__((__noreturn__)) void
@@ -238,8 +270,7 @@ worker_main(void)
 	struct job	 j;
 	ssize_t		 n;
 
-	while ((n = packet_recv(callbuf, sizeof(callbuf))) > 0) {
-		memset(&j, 0, sizeof(j));
+	while ((n = call_recv(&j)) > 0) {
 		/* Input of a call that has ended without it. */
 		if (gp_get(&f, callbuf, n, GP_RUNNER) != 1 ||
 		    f.type != GP_CALL)

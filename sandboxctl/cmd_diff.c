@@ -1,0 +1,158 @@
+/*
+ * cmd_diff.c: what has changed among the files of a sandbox since a mark, or
+ * since it was made; and the marks.
+ */
+
+#include <sys/stat.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandboxctl.h"
+
+#define DIFF_SORT	100000		/* records, and then they are not */
+
+struct diff {
+	struct ctl	*ctl;
+	struct diff_rec	*v;
+	size_t		 n;
+	size_t		 size;
+};
+
+static void
+diff_print(struct ctl *ctl, const struct diff_rec *r)
+{
+	if (ctl->json) {
+		json_message(stdout, &diff_rec_def, r);
+		return;
+	}
+	out_text(stdout, r->kind);
+	printf(" ");
+	out_text(stdout, r->name);
+	if (S_ISDIR(r->mode == 0 ? r->old_mode : r->mode))
+		printf("/");
+	if (*r->what != '\0') {
+		printf(" (");
+		out_text(stdout, r->what);
+		printf(")");
+	}
+	printf("\n");
+}
+
+static int
+diff_cmp(const void *a, const void *b)
+{
+	return (strcmp(((const struct diff_rec *)a)->name,
+	    ((const struct diff_rec *)b)->name));
+}
+
+static void
+diff_flush(struct diff *d)
+{
+	size_t	 i;
+
+	if (d->n > 1)
+		qsort(d->v, d->n, sizeof(*d->v), diff_cmp);
+	for (i = 0; i < d->n; i++) {
+		diff_print(d->ctl, &d->v[i]);
+		msg_clear(&d->v[i], &diff_rec_def);
+	}
+	d->n = 0;
+}
+
+static int
+diff_take(void *arg, void *rec)
+{
+	struct diff	*d = arg;
+	struct diff_rec	*v;
+
+	if (d->n == d->size) {
+		if ((v = reallocarray(d->v, d->size + 1024,
+		    sizeof(*v))) == NULL)
+			return (-1);
+		d->v = v;
+		d->size += 1024;
+	}
+	d->v[d->n++] = *(struct diff_rec *)rec;
+	memset(rec, 0, sizeof(struct diff_rec));
+	if (d->n == DIFF_SORT)
+		diff_flush(d);
+	return (0);
+}
+
+/* When the sandbox was made, by the daemon's word. */
+static int
+diff_since(struct ctl *ctl, struct proto_call *c)
+{
+	struct proto_sandbox	 sb;
+
+	if (sandbox_show(ctl->conn, ctl->argv[0], &sb) == -1)
+		return (-1);
+	c->offset = sb.created;
+	msg_clear(&sb, proto_def(PROTO_SANDBOX));
+	return (0);
+}
+
+int
+cmd_diff(struct ctl *ctl)
+{
+	static char		 here[] = ".";
+	struct proto_result	 res;
+	struct proto_call	 c;
+	struct diff		 d;
+	char			*path = ctl->argc > 1 ? ctl->argv[1] : here;
+
+	memset(&d, 0, sizeof(d));
+	d.ctl = ctl;
+	file_call(ctl, &c, CALL_DIFF, path);
+	c.pattern = (char *)(uintptr_t)ctl->mark;
+	if (c.pattern == NULL && diff_since(ctl, &c) == -1)
+		return (ctl_error(ctl));
+	if (sandbox_file_records(ctl->conn, &c, &diff_rec_def, diff_take, &d,
+	    &res) == -1)
+		(void)file_error(ctl, path);
+	else {
+		diff_flush(&d);
+		if (res.flags & CALL_R_DENIED)
+			file_local(ctl, CODE_PERMISSION_DENIED, path,
+			    "a part of it cannot be compared");
+	}
+	while (d.n > 0)
+		msg_clear(&d.v[--d.n], &diff_rec_def);
+	free(d.v);
+	return (ctl->failed);
+}
+
+int
+cmd_mark(struct ctl *ctl)
+{
+	static char		 here[] = ".";
+	struct proto_result	 res;
+	struct proto_call	 c;
+	char			*path = ctl->argc > 2 ? ctl->argv[2] : here;
+
+	file_call(ctl, &c, CALL_MARK, path);
+	c.pattern = ctl->argv[1];
+	if (sandbox_file_call(ctl->conn, &c, NULL, &res) == -1)
+		(void)file_error(ctl, path);
+	else if (res.flags & CALL_R_DENIED)
+		file_local(ctl, CODE_PERMISSION_DENIED, path,
+		    "a part of it cannot be read, and is not in the mark");
+	return (ctl->failed);
+}
+
+int
+cmd_unmark(struct ctl *ctl)
+{
+	struct proto_call	 c;
+	int			 i;
+
+	for (i = 1; i < ctl->argc; i++) {
+		file_call(ctl, &c, CALL_UNMARK, ".");
+		c.pattern = ctl->argv[i];
+		if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1 &&
+		    file_error(ctl, ctl->argv[i]) == -1)
+			break;
+	}
+	return (ctl->failed);
+}
