@@ -201,6 +201,20 @@ line_msg(struct line *l, json_t *args, struct spec_error *e)
 	return (-1);
 }
 
+/* What would be left out without a word. */
+static int
+line_check(const struct line *l, struct spec_error *e)
+{
+	const struct proto_exec	*x = l->msg;
+
+	if (l->def->type == PROTO_EXEC && l->extra.detach &&
+	    (l->extra.input || x->flags & EXEC_INPUT))
+		return (refuse(e, CODE_INVALID_ARGUMENT, "detach",
+		    "invalid detach: a command that is detached gets no "
+		    "input"));
+	return (0);
+}
+
 /*
  * 0, or -1 and the error; an id that could be read is there in both cases.
  * line_clear() belongs to each.
@@ -228,8 +242,9 @@ line_parse(struct line *l, const char *text, size_t len, struct spec_error *e)
 	else if ((ret = line_id(l, o, e)) == 0 &&
 	    (ret = line_def(l, o, &args, e)) == 0 &&
 	    (ret = line_of(l, args, e)) == 0 &&
-	    (ret = line_extra(l, args, e)) == 0)
-		ret = line_msg(l, args, e);
+	    (ret = line_extra(l, args, e)) == 0 &&
+	    (ret = line_msg(l, args, e)) == 0)
+		ret = line_check(l, e);
 	json_decref(o);
 	return (ret);
 }

@@ -69,6 +69,17 @@ static const struct bad	 bads[] = {
 	{ "{\"id\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 	    "xxxxxxxxxx\",\"ping\":{}}", NULL, "invalid_argument", "id",
 	    "1 to 64 bytes" },
+	/* What does not go together. */
+	{ "{\"id\":1,\"exec\":{\"sandbox\":\"a\",\"argv\":[\"x\"],"
+	    "\"detach\":1,\"input\":1}}", "1", "invalid_argument", "detach",
+	    "gets no input" },
+	{ "{\"id\":1,\"exec\":{\"sandbox\":\"a\",\"argv\":[\"x\"],"
+	    "\"detach\":1,\"flags\":2}}", "1", "invalid_argument", "detach",
+	    "gets no input" },
+	{ "{\"id\":1,\"tool_ls\":{}}", "1", "invalid_argument", "sandbox",
+	    "missing" },
+	{ "{\"id\":1,\"tool_ls\":{\"sandbox\":\"a\",\"op\":2}}", "1",
+	    "invalid_argument", "", "unknown field: op" },
 	/* What is asked. */
 	{ "{\"id\":1}", "1", "invalid_argument", "", "no request" },
 	{ "{\"id\":1,\"ping\":{},\"show\":{}}", "1", "invalid_argument", "",

@@ -8,4 +8,3 @@
 #include "../../sandboxd/guest/tool_read.c"
 #include "../../sandboxd/guest/tool_regex.c"
 #include "../../sandboxd/guest/tool_walk.c"
-#include "../../sandboxd/guest/tool_write.c"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "place.h"
 #include "scratch.h"
 #include "tool.h"
@@ -33,7 +34,7 @@ place_file(const char *path, const void *p, ssize_t len)
 
 	if (len == -1)
 		len = strlen(p);
-	ATF_REQUIRE(write_parents(path) == 0);
+	ATF_REQUIRE(path_parents(path, 0777) == 0);
 	ATF_REQUIRE((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC,
 	    0644)) != -1);
 	ATF_REQUIRE(write_all(fd, p, len) == 0);
@@ -43,7 +44,7 @@ place_file(const char *path, const void *p, ssize_t len)
 void
 place_dir(const char *path)
 {
-	ATF_REQUIRE(write_parents(path) == 0);
+	ATF_REQUIRE(path_parents(path, 0777) == 0);
 	ATF_REQUIRE(mkdir(path, 0755) == 0);
 }
 

@@ -1,6 +1,6 @@
 /*
  * Reading by lines, writing whole files, editing.
- * regress-srcs: engines.c place.c
+ * regress-srcs: engines.c place.c writes.c
  */
 
 #include <sys/resource.h>
@@ -176,22 +176,21 @@ ATF_TC_BODY(binary, tc)
 static int
 put(const char *path, int flags, mode_t mode, const char *s)
 {
-	int	 p[2], error;
+	struct replace	 r;
+	int		 error;
 
-	ATF_REQUIRE(pipe(p) == 0);
-	ATF_REQUIRE(write(p[1], s, strlen(s)) == (ssize_t)strlen(s));
-	close(p[1]);
-	error = tool_write(path, flags, mode, p[0], strlen(s));
-	close(p[0]);
-	return (error);
+	if ((error = replace_begin(&r, path, flags, mode)) != 0)
+		return (error);
+	ATF_CHECK_EQ(0, write_all(r.fd, s, strlen(s)));
+	return (replace_commit(&r));
 }
 
 ATF_TC_WITHOUT_HEAD(writes);
 ATF_TC_BODY(writes, tc)
 {
 	struct stat	 st;
+	struct replace	 r;
 	char		 name[300];
-	int		 p[2];
 
 	close(place_new());
 	umask(022);
@@ -240,10 +239,13 @@ ATF_TC_BODY(writes, tc)
 	ATF_CHECK(place_is("a/fresh", "7", -1));
 	ATF_REQUIRE(symlink("loop", "loop") == 0);
 	ATF_CHECK_EQ(ELOOP, put("loop", 0, 0, "8"));
-	/* Less than was said: nothing has happened. */
-	ATF_REQUIRE(pipe(p) == 0 && write(p[1], "xyz", 3) == 3);
-	close(p[1]);
-	ATF_CHECK_EQ(ECANCELED, tool_write("new", 0, 0, p[0], 4));
+	ATF_CHECK_EQ(ELOOP, put("l", WRITE_NOFOLLOW, 0, "8"));
+	ATF_CHECK_EQ(EEXIST, put("l", WRITE_NOFOLLOW | WRITE_CREATE, 0, "8"));
+	/* Given up half way: nothing has happened. */
+	ATF_REQUIRE_EQ(0, replace_begin(&r, "new", 0, 0));
+	ATF_CHECK(r.there);
+	ATF_CHECK_EQ(0, write_all(r.fd, "xyz", 3));
+	replace_abort(&r);
 	ATF_CHECK(place_is("new", "22", -1));
 	/* And nothing of ours is left anywhere. */
 	ATF_CHECK_EQ(9, place_count("."));

@@ -1,6 +1,6 @@
 /*
  * Finding by name: what a pattern matches, and the walk over a tree.
- * regress-srcs: engines.c place.c
+ * regress-srcs: engines.c place.c writes.c
  */
 
 #include <sys/resource.h>

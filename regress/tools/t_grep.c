@@ -1,7 +1,7 @@
 /*
  * Searching: a string in memory, expressions, lines around matches, lines
  * that are longer than what the tool has at once.
- * regress-srcs: engines.c place.c
+ * regress-srcs: engines.c place.c writes.c
  */
 
 #include <sys/stat.h>

@@ -4,46 +4,25 @@
  * reads meanwhile sees the old or the new, and what fails leaves the old.
  */
 
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "call.h"
+#include "tool.h"
 
-#define FILE_MODE	0666		/* less the mask */
-#define DIR_MODE	0777
-#define NAME_TRIES	16
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE	1
-#endif
-
-/* A file that is written. */
-struct target {
-	int		 from;		/* what it is a copy of, or -1 */
-	struct stat	 fromst;
-	char		 path[CALL_PATH_MAX + 1];
-	char		 dir[CALL_PATH_MAX + 1];
-	const char	*name;
-	int		 dirfd;
-	char		 tmp[40];	/* beside it; "": none */
-	struct stat	 st;
-	int		 there;
-};
+#define DIR_MODE	0777		/* less the mask */
 
 static int
-write_all(struct job *j, int fd, const uint8_t *p, size_t len)
+write_bytes(struct job *j, int fd, const uint8_t *p, size_t len)
 {
-	ssize_t	 n;
+	int	 error;
 
-	for (; len > 0; p += n, len -= n)
-		if ((n = write(fd, p, len)) == -1)
-			return (job_errno(j, errno, ""));
+	if ((error = write_all(fd, p, len)) != 0)
+		return (job_errno(j, error, ""));
 	return (0);
 }
 
@@ -59,7 +38,7 @@ write_input(struct job *j, int fd)
 			return (job_fail(j, CODE_TOO_LARGE,
 			    "more than %llu bytes",
 			    (unsigned long long)j->m.limit));
-		if (write_all(j, fd, p, n) == -1)
+		if (write_bytes(j, fd, p, n) == -1)
 			return (-1);
 	}
 	j->end.count = j->end.in;
@@ -79,139 +58,75 @@ write_copy(struct job *j, int fd, int from)
 			return (job_fail(j, CODE_TOO_LARGE,
 			    "more than %llu bytes",
 			    (unsigned long long)j->m.limit));
-		if (write_all(j, fd, buf, n) == -1 || !job_wanted(j))
+		if (write_bytes(j, fd, buf, n) == -1 || !job_wanted(j))
 			return (-1);
 	}
 	return (n == -1 ? job_errno(j, errno, "") : 0);
 }
 
-/* What the path means; and that it is nothing but a file, or not there. */
+/* The words that the operations have for what is no file. */
 static int
-target_look(struct job *j, struct target *t)
+write_errno(struct job *j, int error)
 {
-	int	 error;
-
-	if (j->m.flags & CALL_F_PARENTS &&
-	    (error = path_parents(t->path, DIR_MODE)) != 0)
-		return (job_errno(j, error, "its directory"));
-	if (!(j->m.flags & CALL_F_NOFOLLOW) &&
-	    (error = path_follow(t->path)) != 0)
-		return (job_errno(j, error, ""));
-	if ((t->name = path_split(t->path, t->dir)) == NULL) {
-		if (stat(t->path, &t->st) == -1)
-			return (job_errno(j, errno, ""));
+	if (error == EISDIR)
 		return (job_fail(j, CODE_IS_DIRECTORY, "it is a directory"));
-	}
-	t->there = lstat(t->path, &t->st) == 0;
-	if (!t->there)
-		return (errno == ENOENT ? 0 : job_errno(j, errno, ""));
-	if (j->m.flags & CALL_F_EXCL)
-		return (job_errno(j, EEXIST, ""));
-	if (S_ISDIR(t->st.st_mode))
-		return (job_fail(j, CODE_IS_DIRECTORY, "it is a directory"));
-	if (S_ISLNK(t->st.st_mode))
-		return (job_errno(j, ELOOP, ""));
-	if (!S_ISREG(t->st.st_mode))
+	if (error == ENXIO)
 		return (job_fail(j, CODE_NOT_FILE, "not a regular file"));
-	return (0);
+	return (job_errno(j, error, ""));
 }
 
-static int
-target_temp(struct job *j, struct target *t)
+/* Of the input, or a copy of what is open at from. */
+static void
+write_whole(struct job *j, const char *path, int from, mode_t mode)
 {
-	uint64_t	 r[2];
-	int		 fd, i;
+	struct replace	 r;
+	int		 flags = 0, error;
 
-	t->dirfd = open(t->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (t->dirfd == -1)
-		return (job_errno(j, errno, "its directory"));
-	for (i = 0; i < NAME_TRIES; i++) {
-		if (getrandom(r, sizeof(r), 0) != sizeof(r))
-			return (job_errno(j, EIO, ""));
-		snprintf(t->tmp, sizeof(t->tmp), ".sandboxd-%016llx",
-		    (unsigned long long)(r[0] ^ r[1]));
-		fd = openat(t->dirfd, t->tmp, O_WRONLY | O_CREAT | O_EXCL |
-		    O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd != -1)
-			return (fd);
-		t->tmp[0] = '\0';
-		if (errno != EEXIST)
-			break;
-	}
-	return (job_errno(j, errno, ""));
-}
-
-/* It takes the name; one that must be new does not replace another. */
-static int
-target_name(struct job *j, struct target *t)
-{
-	if (!(j->m.flags & CALL_F_EXCL)) {
-		if (renameat(t->dirfd, t->tmp, t->dirfd, t->name) == -1)
-			return (job_errno(j, errno, ""));
-		t->tmp[0] = '\0';
-		return (0);
-	}
-	if (syscall(SYS_renameat2, t->dirfd, t->tmp, t->dirfd, t->name,
-	    RENAME_NOREPLACE) == 0) {
-		t->tmp[0] = '\0';
-		return (0);
-	}
-	if (errno != EINVAL && errno != ENOSYS)
-		return (job_errno(j, errno, ""));
-	if (linkat(t->dirfd, t->tmp, t->dirfd, t->name, 0) == -1)
-		return (job_errno(j, errno, ""));
-	return (0);
-}
-
-static mode_t
-target_mode(const struct job *j, const struct target *t)
-{
-	mode_t	 mask;
-
+	if (j->m.flags & CALL_F_PARENTS)
+		flags |= WRITE_PARENTS;
+	if (j->m.flags & CALL_F_NOFOLLOW)
+		flags |= WRITE_NOFOLLOW;
+	if (j->m.flags & CALL_F_EXCL)
+		flags |= WRITE_CREATE;
 	if (j->m.mode != 0)
-		return (j->m.mode);
-	if (t->from != -1)
-		return (t->fromst.st_mode & 07777);
-	if (t->there)
-		return (t->st.st_mode & 07777);
-	mask = umask(0);
-	umask(mask);
-	return (FILE_MODE & ~mask);
-}
-
-static void
-write_whole(struct job *j, struct target *t)
-{
-	int	 fd;
-
-	if ((fd = target_temp(j, t)) == -1)
+		mode = j->m.mode;
+	if (j->m.mode != 0 || from != -1)
+		flags |= WRITE_MODE;
+	if ((error = replace_begin(&r, path, flags, mode)) != 0) {
+		write_errno(j, error);
 		return;
-	/* A full disk may show only when the file is closed. */
-	if ((t->from != -1 ? write_copy(j, fd, t->from) :
-	    write_input(j, fd)) == 0 &&
-	    fchmod(fd, target_mode(j, t)) == -1)
-		job_errno(j, errno, "its permissions");
-	if (close(fd) == -1)
-		job_errno(j, errno, "");
-	if (j->end.code == CODE_OK && !j->lost)
-		target_name(j, t);
-	if (t->tmp[0] != '\0')
-		(void)unlinkat(t->dirfd, t->tmp, 0);
+	}
+	j->end.count2 = !r.there;
+	if ((from != -1 ? write_copy(j, r.fd, from) :
+	    write_input(j, r.fd)) == -1 || j->end.code != CODE_OK || j->lost)
+		replace_abort(&r);
+	else if ((error = replace_commit(&r)) != 0)
+		job_errno(j, error, "");
 }
 
 static void
-write_part(struct job *j, struct target *t)
+write_part(struct job *j)
 {
 	struct stat	 st;
-	int		 fd, flags = O_WRONLY | O_CREAT | O_NOFOLLOW;
+	char		 path[CALL_PATH_MAX + 1];
+	int		 error, fd, flags = O_WRONLY | O_CREAT | O_NOFOLLOW;
 
+	snprintf(path, sizeof(path), "%s", j->m.path);
+	if ((j->m.flags & CALL_F_PARENTS &&
+	    (error = path_parents(path, DIR_MODE)) != 0) ||
+	    (!(j->m.flags & CALL_F_NOFOLLOW) &&
+	    (error = path_follow(path)) != 0)) {
+		job_errno(j, error, "");
+		return;
+	}
+	j->end.count2 = lstat(path, &st) == -1;
 	if (j->m.flags & CALL_F_EXCL)
 		flags |= O_EXCL;
 	if (j->m.flags & CALL_F_TRUNC)
 		flags |= O_TRUNC;
 	if (j->m.flags & CALL_F_APPEND)
 		flags |= O_APPEND;
-	if ((fd = fs_open(j, t->path, flags, &st)) == -1)
+	if ((fd = fs_open(j, path, flags, &st)) == -1)
 		return;
 	if (j->m.offset > INT64_MAX ||
 	    lseek(fd, j->m.offset, SEEK_SET) == -1)
@@ -226,41 +141,24 @@ write_part(struct job *j, struct target *t)
 void
 fs_write(struct job *j)
 {
-	static struct target	 t;
-
-	memset(&t, 0, sizeof(t));
-	t.dirfd = t.from = -1;
-	snprintf(t.path, sizeof(t.path), "%s", j->m.path);
-	if (target_look(j, &t) == -1)
-		return;
-	j->end.count2 = !t.there;
 	if (j->m.flags & CALL_F_ATOMIC)
-		write_whole(j, &t);
+		write_whole(j, j->m.path, -1, 0);
 	else
-		write_part(j, &t);
-	if (t.dirfd != -1)
-		close(t.dirfd);
+		write_part(j);
 }
 
 /* A regular file, whose copy is there as a whole or not at all. */
 void
 fs_copy(struct job *j)
 {
-	static struct target	 t;
+	struct stat	 st;
+	int		 from;
 
-	memset(&t, 0, sizeof(t));
-	t.dirfd = -1;
-	if ((t.from = fs_open(j, j->m.path, O_RDONLY | (j->m.flags &
-	    CALL_F_NOFOLLOW ? O_NOFOLLOW : 0), &t.fromst)) == -1)
+	if ((from = fs_open(j, j->m.path, O_RDONLY | (j->m.flags &
+	    CALL_F_NOFOLLOW ? O_NOFOLLOW : 0), &st)) == -1)
 		return;
-	snprintf(t.path, sizeof(t.path), "%s", j->m.path2);
-	if (target_look(j, &t) == 0) {
-		j->end.count2 = !t.there;
-		write_whole(j, &t);
-	}
-	close(t.from);
-	if (t.dirfd != -1)
-		close(t.dirfd);
+	write_whole(j, j->m.path2, from, st.st_mode & 07777);
+	close(from);
 }
 
 /* To another file system: a file by its bytes, and nothing else. */

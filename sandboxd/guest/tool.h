@@ -204,11 +204,13 @@ int	 tool_read(int, const struct read_req *, struct read_res *,
 #define WRITE_CREATE	0x01		/* it may not be there */
 #define WRITE_PARENTS	0x02		/* directories are made */
 #define WRITE_MODE	0x04		/* with the mode that is told */
+#define WRITE_NOFOLLOW	0x08		/* a link at the end is refused */
 
 struct replace {
 	int	 dirfd;
 	int	 fd;			/* of the new file */
 	int	 flags;			/* WRITE_* */
+	int	 there;			/* an old one is replaced */
 	char	 tmp[32];		/* its name for now */
 	char	 name[256];
 };
@@ -217,8 +219,6 @@ int	 replace_begin(struct replace *, const char *, int, mode_t);
 int	 replace_commit(struct replace *);
 void	 replace_abort(struct replace *);
 int	 write_all(int, const void *, size_t);
-int	 write_parents(const char *);
-int	 tool_write(const char *, int, mode_t, int, uint64_t);
 
 /* tool_edit.c */
 #define EDIT_ALL	0x01		/* every occurrence */
