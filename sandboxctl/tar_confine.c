@@ -61,6 +61,8 @@ static const int	 calls[] = {
 	SCMP_SYS(read), SCMP_SYS(readlinkat), SCMP_SYS(renameat2),
 	SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(rt_sigreturn), SCMP_SYS(statx), SCMP_SYS(symlinkat),
+	/* glibc's qsort(3) asks how much memory there is. */
+	SCMP_SYS(sysinfo),
 	SCMP_SYS(unlinkat), SCMP_SYS(utimensat), SCMP_SYS(write),
 	SCMP_SYS(writev),
 };

@@ -398,10 +398,88 @@ seeds_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case many cleanup
+many_head()
+{
+	atf_set descr '20000 small files, a tree 500 deep, 64 MiB; soak: more'
+	atf_set timeout 900
+}
+many_body()
+{
+	n=20000 mib=64
+	[ "${SOAK:-no}" = no ] || n=100000 mib=1024
+	world
+	box
+	mkdir -p src/many src/big
+	(cd src/many && seq "$n" | split -l 1 -a 5 -d - f) || atf_fail "split"
+	head -c "${mib}M" /dev/urandom >src/big/b
+	(cd src && i=0 && while [ $i -lt 500 ]; do
+		mkdir d && cd -P d && i=$((i + 1)) || exit 1
+	done && echo bottom >f) || atf_fail "depth"
+	atf_check "$CTL" put -r "$BOX" src there
+	atf_check "$CTL" get -r "$BOX" there back
+	same src back
+	daemon_stop
+}
+many_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case lost cleanup
+lost_head()
+{
+	atf_set descr 'the runner is killed in the middle of a tree'
+	atf_set timeout 180
+}
+lost_body()
+{
+	world
+	box
+	run 'mkdir t; head -c 40000000 /dev/zero >t/a; cp t/a t/b'
+	mkfifo out
+	"$CTL" get -r "$BOX" t - >out 2>err &
+	exec 3<out
+	head -c 100000 <&3 >/dev/null
+	kill -9 "$(daemon_child runner)"
+	cat <&3 >/dev/null
+	exec 3<&-
+	s=0
+	wait $! || s=$?
+	atf_check_equal 69 $s
+	atf_check -o match:'(unavailable)' cat err
+	await '"$CTL" ping'
+	await '"$CTL" ls "$BOX" >/dev/null 2>&1'
+	# Into it: nothing has the name, and nothing stays beside it.
+	mkdir src
+	head -c 1000000 /dev/urandom >src/a
+	tar -cf tree src
+	mkfifo in
+	"$CTL" put -r -a "$BOX" - new <in 2>err &
+	exec 3>in
+	head -c 900000 tree >&3
+	await 'run "ls -A" | grep -q sandboxd-'
+	kill -9 "$(daemon_child runner)"
+	await '"$CTL" ping'
+	exec 3>&-
+	s=0
+	wait $! || s=$?
+	atf_check_equal 69 $s
+	await '"$CTL" ls "$BOX" >/dev/null 2>&1'
+	await '! run "ls -A" | grep -q -e sandboxd- -e new'
+	daemon_stop
+}
+lost_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case both
 	atf_add_test_case stream
+	atf_add_test_case many
+	atf_add_test_case lost
 	atf_add_test_case hostile
 	atf_add_test_case refused
 	atf_add_test_case seeds
