@@ -73,6 +73,8 @@ enum call_op {
 #define CALL_DATA_MAX	65536	/* of input in the request itself */
 #define MARK_NAME_MAX	63
 #define CALL_TEXT_MAX	255	/* of what the guest says */
+#define CALL_NAMES	10000	/* results of GLOB, if no count is asked for */
+#define CALL_MATCHES	1000	/* of GREP */
 #define CALLS_MAX_BOX	32	/* under way in one sandbox */
 #define CALLS_MAX_USER	128	/* of one user */
 

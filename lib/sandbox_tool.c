@@ -53,6 +53,40 @@ tool_call(struct proto_call *c, uint32_t op, const char *id, const char *path)
 	c->path = (char *)(uintptr_t)(path == NULL ? "." : path);
 }
 
+/* A guest that tells more than it was asked for would tell without end. */
+struct counted {
+	int		(*take)(void *, void *);
+	void		*arg;
+	uint64_t	 left;
+	int		 more;
+};
+
+static int
+count_take(void *arg, void *rec)
+{
+	struct counted	*n = arg;
+
+	if (n->left == 0) {
+		n->more = 1;
+		return (-1);
+	}
+	n->left--;
+	return (n->take(n->arg, rec));
+}
+
+static int
+call_counted(struct sandbox *sb, const struct proto_call *c,
+    const struct msg_def *def, struct counted *n, struct proto_result *res)
+{
+	int	 ret;
+
+	ret = sandbox_file_records(sb, c, def, count_take, n, res);
+	if (n->more)
+		return (sandbox_fail(sb, CODE_PROTOCOL, "the guest talks "
+		    "nonsense: more records than were asked for"));
+	return (ret);
+}
+
 int
 sandbox_tool_ls(struct sandbox *sb, const char *id, const char *path,
     uint64_t max, int (*take)(void *, void *), void *arg,
@@ -66,28 +100,37 @@ sandbox_tool_glob(struct sandbox *sb, const char *id, const char *path,
     const char *pattern, uint32_t flags, uint64_t max,
     int (*take)(void *, void *), void *arg, struct proto_result *res)
 {
+	struct counted		 n = { take, arg, max, 0 };
 	struct proto_call	 c;
 
+	if (max == 0)
+		n.left = CALL_NAMES;
 	tool_call(&c, CALL_GLOB, id, path);
 	c.pattern = (char *)(uintptr_t)pattern;
 	c.flags = flags;
 	c.count = max;
-	return (sandbox_file_records(sb, &c, &file_rec_def, take, arg, res));
+	return (call_counted(sb, &c, &file_rec_def, &n, res));
 }
 
 int
 sandbox_tool_grep(struct sandbox *sb, const struct sandbox_tool_search *s,
     int (*take)(void *, void *), void *arg, struct proto_result *res)
 {
+	struct counted		 n = { take, arg, s->max, 0 };
 	struct proto_call	 c;
 
+	/* Each with the lines around it. */
+	if (s->max == 0)
+		n.left = CALL_MATCHES;
+	if (s->context > 0 && n.left < UINT32_MAX)
+		n.left *= 1 + 2 * (uint64_t)(uint32_t)s->context;
 	tool_call(&c, CALL_GREP, s->id, s->path);
 	c.pattern = (char *)(uintptr_t)s->pattern;
 	c.filter = (char *)(uintptr_t)s->filter;
 	c.flags = s->flags;
 	c.offset = c.length = s->context;
 	c.count = s->max;
-	return (sandbox_file_records(sb, &c, &grep_rec_def, take, arg, res));
+	return (call_counted(sb, &c, &grep_rec_def, &n, res));
 }
 
 void

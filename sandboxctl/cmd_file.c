@@ -195,14 +195,16 @@ print_name(const struct file_rec *r, int longer)
 	printf("\n");
 }
 
-/* What a list has, to be sorted: so many, and then it is not. */
+/* What a list has, to be sorted: so many or so long, and then it is not. */
 #define LS_SORT		100000
+#define LS_TEXT		(64 * 1024 * 1024)
 
 struct ls {
 	struct ctl	*ctl;
 	struct file_rec	*v;
 	size_t		 n;
 	size_t		 size;
+	size_t		 text;		/* bytes of names and targets */
 };
 
 static void
@@ -235,7 +237,7 @@ ls_flush(struct ls *l)
 		ls_print(l, &l->v[i]);
 		msg_clear(&l->v[i], &file_rec_def);
 	}
-	l->n = 0;
+	l->n = l->text = 0;
 }
 
 static int
@@ -251,9 +253,11 @@ ls_take(void *arg, void *rec)
 		l->v = v;
 		l->size += 1024;
 	}
-	l->v[l->n++] = *(struct file_rec *)rec;
+	v = &l->v[l->n++];
+	*v = *(struct file_rec *)rec;
 	memset(rec, 0, sizeof(struct file_rec));
-	if (l->n == LS_SORT)
+	l->text += strlen(v->name) + strlen(v->target);
+	if (l->n == LS_SORT || l->text >= LS_TEXT)
 		ls_flush(l);
 	return (0);
 }

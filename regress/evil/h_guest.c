@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "codes.h"
 #include "gproto.h"
 #include "passfd.h"
 
@@ -59,7 +60,7 @@ hello(void)
 
 	memset(&h, 0, sizeof(h));
 	h.version = GP_VERSION;
-	h.flags = GP_CAN_INPUT | GP_CAN_SIGNAL;
+	h.flags = GP_CAN_INPUT | GP_CAN_SIGNAL | GP_CAN_CALL;
 	h.boot = 4711;
 	h.pid = 1;
 	h.uid = getuid();
@@ -238,6 +239,223 @@ started(uint64_t k)
 			lies[i].lie(k);
 }
 
+/* --- calls ---------------------------------------------------------- */
+
+static struct gp_call	 asked;		/* its strings are gone */
+static uint64_t		 sent;		/* output of the last call */
+static uint64_t		 flooded;	/* call whose output has no end */
+
+static int
+call_end(uint64_t k, uint32_t code, uint64_t len, const char *text)
+{
+	struct gp_call_end	 e;
+	uint8_t			 buf[512];
+
+	memset(&e, 0, sizeof(e));
+	e.code = code;
+	e.out = len;
+	e.in = e.count = e.count2 = UINT64_MAX;
+	e.flags = UINT32_MAX;
+	e.text = text;
+	return (say(buf, gp_encode_call_end(buf, sizeof(buf), k, &e)));
+}
+
+static void
+call_longer(uint64_t k)
+{
+	(void)output(k, 0, "abc", 3);
+	(void)call_end(k, CODE_OK, 4, "");
+}
+
+static void
+call_order(uint64_t k)
+{
+	(void)output(k, 3, "abc", 3);
+	(void)output(k, 0, "abc", 3);
+	(void)call_end(k, CODE_OK, 6, "");
+}
+
+static void
+call_twice(uint64_t k)
+{
+	(void)output(k, 0, "abc", 3);
+	(void)call_end(k, CODE_OK, 3, "");
+	(void)call_end(k, CODE_OK, 3, "");
+	(void)output(k, 3, "abc", 3);
+}
+
+/* Of calls that nobody has made, and of those of other sandboxes. */
+static void
+call_forged(uint64_t k)
+{
+	uint64_t	 i;
+
+	for (i = 1; i < 50; i++)
+		if (k != (GP_CALL_BIT | i))
+			(void)output(GP_CALL_BIT | i, 0, "forged", 6);
+	for (i = 1; i < 50; i++)
+		if (k != (GP_CALL_BIT | i))
+			(void)call_end(GP_CALL_BIT | i, CODE_OK, 6, "");
+}
+
+static void
+call_code(uint64_t k)
+{
+	(void)call_end(k, UINT32_MAX, 0, "");
+}
+
+static void
+call_text(uint64_t k)
+{
+	(void)call_end(k, CODE_IO_ERROR, 0,
+	    "\033[2J\033]0;evil\a\377\nsandboxctl: all is well");
+}
+
+/* It has taken more input than it was given. */
+static void
+call_taken(uint64_t k)
+{
+	struct gp_input_ack	 m = { 0, UINT64_MAX };
+	uint8_t			 buf[64];
+
+	(void)say(buf, gp_encode_input_ack(buf, sizeof(buf), k, &m));
+}
+
+static void
+call_beyond(uint64_t k)
+{
+	static char	 data[GP_MAX_DATA];
+	uint64_t	 off = 0;
+
+	while (output(k, off, data, sizeof(data)) == 0)
+		off += sizeof(data);
+}
+
+/* What is no record, or one of the longest there may be, in each place. */
+static void
+call_nonsense(uint64_t k)
+{
+	(void)output(k, 0, "\377\377\377\377\337\377\377\377\377", 9);
+	(void)call_end(k, CODE_OK, 9, "");
+}
+
+static void
+call_half(uint64_t k)
+{
+	(void)output(k, 0, "\100\0\0\0\334", 5);
+	(void)call_end(k, CODE_OK, 5, "");
+}
+
+static void
+call_descriptors(uint64_t k)
+{
+	char	 byte = 0;
+	int	 i, fd;
+
+	fd = open("/", O_RDONLY);
+	for (i = 0; i < 300; i++)
+		if (passfd_send(s, &byte, 1, fd, 1, 0) == -1) {
+			call_twice(k);
+			break;
+		}
+}
+
+/* A record with the longest names, as many as there is credit for. */
+static size_t
+record_make(uint8_t *p)
+{
+	static const uint8_t	 numbers[] = { 0, 0, 0, 1, 1, 1, 1, 1, 1, 1,
+	    0 };
+	size_t			 n = 4;
+
+	p[n++] = 0xdc;
+	p[n++] = 0;
+	p[n++] = 14;
+	p[n++] = 0xda;
+	p[n++] = CALL_PATH_MAX >> 8;
+	p[n++] = CALL_PATH_MAX & 0xff;
+	memset(p + n, 'x', CALL_PATH_MAX);
+	n += CALL_PATH_MAX;
+	memcpy(p + n, numbers, sizeof(numbers));
+	n += sizeof(numbers);
+	p[n++] = 0xda;
+	p[n++] = CALL_PATH_MAX >> 8;
+	p[n++] = CALL_PATH_MAX & 0xff;
+	memset(p + n, 'y', CALL_PATH_MAX);
+	n += CALL_PATH_MAX;
+	p[n++] = 0;
+	p[0] = (n - 4) & 0xff;
+	p[1] = (n - 4) >> 8;
+	p[2] = p[3] = 0;
+	return (n);
+}
+
+static void
+call_records(uint64_t k)
+{
+	static uint8_t	 rec[16384];
+	size_t		 n = record_make(rec);
+
+	/* What ACK makes room for comes when it is there. */
+	if (flooded != k)
+		sent = 0;
+	flooded = k;
+	while (sent + n <= asked.limit) {
+		if (output(k, sent, (char *)rec, n) == -1)
+			break;
+		sent += n;
+	}
+}
+
+static void
+call_silence(uint64_t k)
+{
+	(void)k;
+}
+
+static const struct {
+	const char	*name;
+	void		(*lie)(uint64_t);
+} call_lies[] = {
+	{ "call-longer", call_longer },
+	{ "call-order", call_order },
+	{ "call-twice", call_twice },
+	{ "call-forged", call_forged },
+	{ "call-code", call_code },
+	{ "call-text", call_text },
+	{ "call-taken", call_taken },
+	{ "call-beyond", call_beyond },
+	{ "call-nonsense", call_nonsense },
+	{ "call-half", call_half },
+	{ "call-descriptors", call_descriptors },
+	{ "call-records", call_records },
+	{ "call-silence", call_silence },
+};
+
+static void
+called(const struct gp_frame *f)
+{
+	size_t	 i;
+
+	if (gp_decode_call(&asked, f) == -1)
+		return;
+	asked.limit = GP_WINDOW;	/* what may be sent so far */
+	for (i = 0; i < sizeof(call_lies) / sizeof(call_lies[0]); i++)
+		if (strcmp(call_lies[i].name, how) == 0)
+			call_lies[i].lie(f->k);
+}
+
+static void
+acked(const struct gp_frame *f)
+{
+	struct gp_ack	 m;
+
+	if (f->k != flooded || gp_decode_ack(&m, f) == -1)
+		return;
+	asked.limit = m.off + GP_WINDOW;
+	call_records(f->k);
+}
+
 /* Until the other end has had enough. */
 static void
 serve(void)
@@ -256,6 +474,10 @@ serve(void)
 				(void)table_end();
 			else if (f.type == GP_START || f.type == GP_RESUME)
 				started(f.k);
+			else if (f.type == GP_CALL)
+				called(&f);
+			else if (f.type == GP_ACK && flooded != 0)
+				acked(&f);
 			have -= f.total;
 			memmove(buf, buf + f.total, have);
 		}

@@ -47,25 +47,20 @@ has_end()
 	[ $s -ne 124 ] || atf_fail "$1: the command has no end"
 }
 
-atf_test_case guest cleanup
-guest_head()
-{
-	atf_set descr '(aH5) what a guest says is about its own sandbox'
-	atf_set timeout 900
-}
-guest_body()
+# A daemon whose new sandboxes have the guest that lies; the canary keeps the
+# one that it has.
+evil_guests()
 {
 	musl-gcc -static -D_GNU_SOURCE -I "$SBX_TOP/lib" \
 	    -I "$SBX_TOP/regress/lib" -o guest \
 	    "$SBX_TOP/regress/evil/h_guest.c" "$SBX_TOP/lib/gproto.c" \
-	    "$SBX_TOP/lib/gproto_msg.c" || atf_fail "no program"
+	    "$SBX_TOP/lib/gproto_call.c" "$SBX_TOP/lib/gproto_msg.c" || atf_fail "no program"
 	install -m 755 guest "$SBX_SCRATCH/guest.$$"
 	new_uid
 	EVIL=$NEW_UID
 	world
 	canaries_make
 	daemon_stop
-	# The canary keeps the guest that it has.
 	daemon_conf "limits { log 1M per exec }
 		timeouts { stop 1s }"
 	sed "s,^guest .*,guest \"$SBX_SCRATCH/guest.$$\"," "$CONF" >conf
@@ -74,6 +69,27 @@ guest_body()
 	await daemon_engine_is_up
 	await 'as_user "$CANARY_UID" "$CTL" exec canary true </dev/null'
 	records records
+}
+
+evil_guests_end()
+{
+	canaries_served "in the end"
+	canaries_check "in the end"
+	canaries_remove
+	nothing_left
+	daemon_stop
+	rm -f "$SBX_SCRATCH/guest.$$"
+}
+
+atf_test_case guest cleanup
+guest_head()
+{
+	atf_set descr '(aH5) what a guest says is about its own sandbox'
+	atf_set timeout 900
+}
+guest_body()
+{
+	evil_guests
 	# Each lie is told to the runner alone in a test of its own.
 	for l in $(figure "forged flood descriptors hello" \
 	    "forged twice length half junk flood descriptors end hello"); do
@@ -90,14 +106,136 @@ for [a-z0-9]*, the guest reads [0-9]* (policy_denied)" out ||
 	# One that does not come at all need not be waited for.
 	evil create -d -i mute -e EVIL=mute >out 2>&1 || atf_fail "$(cat out)"
 	evil delete mute >out 2>&1 || atf_fail "$(cat out)"
-	canaries_served "in the end"
-	canaries_check "in the end"
-	canaries_remove
-	nothing_left
-	daemon_stop
-	rm -f "$SBX_SCRATCH/guest.$$"
+	evil_guests_end
 }
 guest_cleanup()
+{
+	daemon_cleanup
+}
+
+# told how what ...: who asked is told an error, soon, and on one line
+told()
+{
+	h=$1
+	shift
+	s=0
+	as_user "$EVIL" timeout 120 prlimit --as=268435456 "$CTL" "$@" \
+	    >out 2>err <in || s=$?
+	[ $s -ne 0 ] || atf_fail "$h: $1: it believes the guest"
+	[ $s -ne 124 ] || atf_fail "$h: $1: no end"
+	[ $s -le 128 ] || atf_fail "$h: $1: ended with $s: $(head -n 1 err)"
+	[ -s err ] || atf_fail "$h: $1: nothing was told"
+	! grep -q "$SOCK" err || atf_fail "$h: $1: $(cat err)"
+	! grep -q "$(printf '\033')" err ||
+	    atf_fail "$h: $1: for the terminal"
+	! grep -q '^sandboxctl: all is well' err ||
+	    atf_fail "$h: $1: a line of its own"
+}
+
+# call_lies how command ...: by what it says its sandbox has failed, and who
+# asks for more is told so; $state: it goes on
+call_lies()
+{
+	h=call-$1
+	shift
+	evil create -i "$h" -m 64M -p 64 -c 0.5 -e "EVIL=$h" >out 2>&1 ||
+	    atf_fail "$h: $(cat out)"
+	echo input >in
+	told "$h" "$@"
+	await "evil show $h | grep -q '$state'" 60
+	if [ "$state" = failed ]; then
+		told "$h" stat "$h" file
+		grep -q wrong_state err || atf_fail "$h: $(cat err)"
+	fi
+	canaries_check "$h"
+	timeout 60 "$CTL" ping || atf_fail "$h: no ping"
+	! log_has ' died: ' || atf_fail "$h: $(grep ' died: ' "$LOG")"
+	evil delete "$h" >out 2>&1 || atf_fail "$h: $(cat out)"
+}
+
+# Records without an end: what takes them all is bounded, and can be ended.
+call_floods()
+{
+	evil create -i flood -m 64M -p 64 -c 0.5 -e EVIL=call-records \
+	    >out 2>&1 || atf_fail "flood: $(cat out)"
+	told flood stat flood file
+	told flood tool glob flood x
+	as_user "$EVIL" sh -c 'echo $$ >&3
+	    exec prlimit --as=268435456 "$0" ls flood' "$CTL" \
+	    2>err 3>pid >lines &
+	ls=$!
+	# Beyond what it may keep, to sort it, it goes on.
+	await '[ "$(wc -c <lines)" -gt 50000000 ] || ! kill -0 $ls 2>/dev/null' \
+	    120
+	kill -0 $ls 2>/dev/null || atf_fail "ls has ended: $(cat err)"
+	canaries_served flood
+	kill -INT "$(cat pid)"
+	wait $ls && atf_fail "ls ends well"
+	rm -f lines
+	await 'evil show flood >out 2>&1' 60
+	evil delete flood >out 2>&1 || atf_fail "flood: $(cat out)"
+}
+
+# It never answers: so many may wait, and end with their sandbox.
+call_silence()
+{
+	evil create -i mute -m 64M -p 64 -c 0.5 -e EVIL=call-silence \
+	    >out 2>&1 || atf_fail "mute: $(cat out)"
+	s=0
+	as_user "$EVIL" timeout -s INT 2 "$CTL" ls mute </dev/null >out 2>&1 ||
+	    s=$?
+	[ $s -ne 0 ] || atf_fail "mute: an end: $(cat out)"
+	i=0
+	pids=
+	while [ $i -lt 40 ]; do
+		i=$((i + 1))
+		as_user "$EVIL" "$CTL" ls mute >o.$i 2>&1 </dev/null &
+		pids="$pids $!"
+	done
+	# One is owed by the guest to who did not wait.
+	await '[ "$(cat o.* | grep -c limit_exceeded)" -eq 9 ]' 60
+	canaries_served mute
+	as_user "$CANARY_UID" timeout 60 "$CTL" ls canary >out 2>&1 </dev/null ||
+	    atf_fail "mute: the canary's files: $(cat out)"
+	evil delete mute >out 2>&1 || atf_fail "mute: $(cat out)"
+	for p in $pids; do
+		! wait "$p" || atf_fail "mute: a call ended well"
+	done
+	[ "$(cat o.* | grep -c unavailable)" -eq 31 ] ||
+	    atf_fail "mute: $(cat o.*)"
+	rm -f o.*
+}
+
+atf_test_case calls cleanup
+calls_head()
+{
+	atf_set descr 'what a guest says of calls is for who asked, and bounded'
+	atf_set timeout 900
+}
+calls_body()
+{
+	evil_guests
+	state=failed
+	call_lies longer cat call-longer file
+	call_lies taken put call-taken - file
+	call_lies forged mkdir call-forged dir
+	call_lies beyond cat call-beyond file
+	state=ready
+	call_lies nonsense ls call-nonsense
+	call_lies text rm call-text file
+	if [ "$(figure 1 0)" = 0 ]; then
+		call_lies half tool grep call-half x
+		state=failed
+		call_lies order cat call-order file
+		call_lies twice ls call-twice
+		call_lies code mkdir call-code dir
+		call_lies descriptors ls call-descriptors
+	fi
+	call_floods
+	call_silence
+	evil_guests_end
+}
+calls_cleanup()
 {
 	daemon_cleanup
 }
@@ -105,4 +243,5 @@ guest_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case guest
+	atf_add_test_case calls
 }

@@ -12,8 +12,6 @@
 #include "tool.h"
 
 #define TOOL_MS		10000		/* of time, unless told otherwise */
-#define TOOL_NAMES	10000		/* results, the same */
-#define TOOL_LINES	1000
 
 static int
 tool_fail(struct job *j, int error)
@@ -97,7 +95,7 @@ fs_glob(struct job *j)
 		req.flags |= GLOB_NODOT;
 	if (j->m.flags & CALL_F_ANYDEPTH)
 		req.flags |= GLOB_ANYDEPTH;
-	req.max = j->m.count == 0 ? TOOL_NAMES : j->m.count;
+	req.max = j->m.count == 0 ? CALL_NAMES : j->m.count;
 	req.ms = tool_time(j);
 	if ((fd = tool_dir(j, &st)) == -1)
 		return;
@@ -155,7 +153,7 @@ fs_grep(struct job *j)
 		req.mode = GREP_FILES;
 	req.before = j->m.offset > UINT32_MAX ? UINT32_MAX : j->m.offset;
 	req.after = j->m.length > UINT32_MAX ? UINT32_MAX : j->m.length;
-	req.max = j->m.count == 0 ? TOOL_LINES : j->m.count;
+	req.max = j->m.count == 0 ? CALL_MATCHES : j->m.count;
 	req.ms = tool_time(j);
 	if (req.before > GREP_CONTEXT || req.after > GREP_CONTEXT) {
 		job_fail(j, CODE_INVALID_ARGUMENT,
