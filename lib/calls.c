@@ -31,6 +31,7 @@ static const struct {
 	[CALL_MARK] = { "mark", 0 },
 	[CALL_DIFF] = { "diff", CALL_OUT | CALL_REC },
 	[CALL_UNMARK] = { "unmark", 0 },
+	[CALL_CONNECT] = { "connect", CALL_IN | CALL_OUT | CALL_NET },
 };
 
 int

@@ -36,6 +36,7 @@ enum call_op {
 	CALL_MARK,		/* keep what is below path, as pattern */
 	CALL_DIFF,		/* what has changed since a mark, or a time */
 	CALL_UNMARK,		/* a mark goes */
+	CALL_CONNECT,		/* bytes to and from port count, both ways */
 	CALL_MAX
 };
 
@@ -46,6 +47,7 @@ enum call_op {
 #define CALL_OUT	0x2	/* gives output */
 #define CALL_REC	0x4	/* and that in records, see filerec.h */
 #define CALL_TWO	0x8	/* has a second path */
+#define CALL_NET	0x10	/* has a port in the place of a path */
 
 /* Flags of a request.  An operation refuses those that it does not know. */
 #define CALL_F_STREAM	0x1	/* input by a pipe, else all of it is in data */

@@ -422,7 +422,10 @@ struct proto_gap {
 	uint64_t	 to;
 };
 
-/* The primary reader was too slow: it is an ordinary reader from now on. */
+/*
+ * The primary reader was too slow: it is an ordinary reader from now on.  Of
+ * stream 0: another client writes the input from now on.
+ */
 struct proto_stalled {
 	uint32_t	 stream;
 };

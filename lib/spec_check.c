@@ -793,6 +793,19 @@ check_log_verify(const void *msg, struct spec_error *e)
 
 /* Arguments that an operation must have, and streams that it does not. */
 static int
+check_connect(const struct proto_call *c, struct spec_error *e)
+{
+	if (c->count < 1 || c->count > UINT16_MAX)
+		return (fail(e, CODE_INVALID_ARGUMENT, "count",
+		    "invalid count: a port is a number from 1 to %d",
+		    UINT16_MAX));
+	if (!(c->flags & CALL_F_STREAM) || c->data.len > 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "flags",
+		    "invalid flags: a connection is a stream"));
+	return (check_box(c->sandbox, "sandbox", e));
+}
+
+static int
 check_call(const void *msg, struct spec_error *e)
 {
 	const struct proto_call	*c = msg;
@@ -801,6 +814,8 @@ check_call(const void *msg, struct spec_error *e)
 	if (!call_known(c->op))
 		return (fail(e, CODE_UNSUPPORTED, "op", "no call has the "
 		    "number %u", c->op));
+	if (kind & CALL_NET)
+		return (check_connect(c, e));
 	if (c->path == NULL || *c->path == '\0')
 		return (fail(e, CODE_INVALID_PATH, "path",
 		    "invalid path: it is empty"));

@@ -120,7 +120,10 @@ attached_note(void *arg, const struct sandbox_answer *a)
 		    (unsigned long long)a->u.gap.to);
 		break;
 	case PROTO_STALLED:
-		fprintf(stderr, "sandboxctl: output is read too slowly: the "
+		fprintf(stderr, a->u.stalled.stream == 0 ?
+		    "sandboxctl: another client writes the input from here "
+		    "on\n" :
+		    "sandboxctl: output is read too slowly: the "
 		    "command goes on without waiting for it\n");
 		break;
 	}

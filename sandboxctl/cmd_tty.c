@@ -184,6 +184,11 @@ seat_note(void *arg, const struct sandbox_answer *a)
 		    "dropped\r\n", (unsigned long long)a->u.gap.from,
 		    (unsigned long long)a->u.gap.to);
 		break;
+	case PROTO_STALLED:
+		if (a->u.stalled.stream == 0)
+			fprintf(stderr, "\r\nsandboxctl: another client "
+			    "types from here on\r\n");
+		break;
 	}
 }
 

@@ -143,6 +143,7 @@ const struct command commands[] = {
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
 	{ "extend", opts_extend, "id", 1, 1, 0, cmd_extend },
+	{ "forward", opts_none, "id [local:]port", 2, 2, 0, cmd_forward },
 	{ "get", opts_get, "id path ... local", 3, -1, 0, cmd_get },
 	{ "image base", opts_none, "", 0, 0, 0, cmd_image_base },
 	{ "image import", opts_none, "name file", 2, 2, 0, cmd_image_import },

@@ -301,6 +301,9 @@ int		 cmd_events(struct ctl *);
 int		 cmd_log_dump(struct ctl *);
 int		 cmd_log_verify(struct ctl *);
 
+/* cmd_forward.c */
+int		 cmd_forward(struct ctl *);
+
 /* cmd_image.c */
 int		 cmd_image_base(struct ctl *);
 int		 cmd_image_import(struct ctl *);

@@ -228,7 +228,8 @@ call_new(struct box *box, const struct frame *f, const struct msg_call *m)
 		    "for this: restart the sandbox");
 		return;
 	}
-	if (box->ncalls >= CALLS_MAX_BOX || guest_full(g)) {
+	/* Their number bounds what they add to a queue that is full. */
+	if (box->ncalls >= CALLS_MAX_BOX) {
 		call_refuse(f, m, CODE_LIMIT_EXCEEDED,
 		    "too many calls are under way in the sandbox");
 		return;

@@ -162,10 +162,24 @@ input_open(struct input *in)
 	    &m);
 }
 
+/* Who wrote so far is told that another one does. */
+static void
+input_lose(struct input *in, uint64_t session, uint32_t req)
+{
+	struct proto_stalled	 m;
+
+	if (in->session == 0 || (in->session == session && in->req == req))
+		return;
+	m.stream = 0;
+	pipe_send(&ch_frontend, PROTO_STALLED, 0, in->session, in->req, -1,
+	    &m);
+}
+
 /* The client that writes from now on; an earlier one's pipe is closed. */
 void
 input_attach(struct input *in, uint64_t session, uint32_t req)
 {
+	input_lose(in, session, req);
 	input_close_pipe(in);
 	in->session = session;
 	in->req = req;

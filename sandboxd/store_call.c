@@ -121,6 +121,13 @@ call_add(const struct asker *a, struct sandbox *sb)
 		times_worked(sb);
 }
 
+/* A port inside is as good as the commands behind it. */
+static enum right
+call_right(uint32_t op)
+{
+	return (call_kind(op) & CALL_NET ? RIGHT_EXEC : RIGHT_FILES);
+}
+
 int
 call_recv_call(struct chan *ch, struct frame *f, void *msg)
 {
@@ -132,7 +139,8 @@ call_recv_call(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1 ||
 	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL ||
-	    rights_check(&a, RIGHT_FILES, sb) == -1 || !call_allowed(&a, sb))
+	    rights_check(&a, call_right(m->op), sb) == -1 ||
+	    !call_allowed(&a, sb))
 		return (0);
 	call_add(&a, sb);
 	c.n = sb->r.n;

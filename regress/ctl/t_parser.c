@@ -21,7 +21,7 @@ cmd_##name(struct ctl *ctl)						\
 }
 
 COMMAND(attach) COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
-COMMAND(extend) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
+COMMAND(extend) COMMAND(forward) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
 COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
 COMMAND(reload)
 COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)

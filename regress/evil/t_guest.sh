@@ -169,7 +169,7 @@ call_floods()
 	    120
 	kill -0 $ls 2>/dev/null || atf_fail "ls has ended: $(cat err)"
 	canaries_served flood
-	kill -INT "$(cat pid)"
+	kill -TERM "$(cat pid)"
 	wait $ls && atf_fail "ls ends well"
 	rm -f lines
 	await 'evil show flood >out 2>&1' 60

@@ -314,7 +314,8 @@ start(struct fuzz *in)
 static void
 call(struct fuzz *in)
 {
-	static const uint32_t	 ops[] = { CALL_STAT, CALL_READ, CALL_WRITE };
+	static const uint32_t	 ops[] = { CALL_STAT, CALL_READ, CALL_WRITE,
+	    CALL_CONNECT };
 	static uint8_t		 bytes[256];
 	struct msg_call		 m;
 	struct frame		 f;
@@ -326,10 +327,11 @@ call(struct fuzz *in)
 	f.session = fuzz_u8(in) % 3 + 1;
 	f.req = 1;
 	m.n = box.n;
-	m.c.op = ops[fuzz_u8(in) % 3];
+	m.c.op = ops[fuzz_u8(in) % 4];
 	m.c.path = m.c.path2 = path;
 	m.c.pattern = m.c.filter = none;
-	if (m.c.op == CALL_WRITE && fuzz_u8(in) & 1)
+	if (m.c.op == CALL_CONNECT || (m.c.op == CALL_WRITE &&
+	    fuzz_u8(in) & 1))
 		m.c.flags = CALL_F_STREAM;
 	else if (m.c.op == CALL_WRITE) {
 		m.c.data.data = bytes;

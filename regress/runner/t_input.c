@@ -9,6 +9,7 @@
 #include <atf-c.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -266,6 +267,45 @@ ATF_TC_BODY(guest_back, tc)
 	rig_end(r);
 }
 
+/* Another client takes the input over: the first one is told, and only it. */
+ATF_TC_WITHOUT_HEAD(taken);
+ATF_TC_BODY(taken, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p;
+	struct got	*g;
+	uint8_t		 data[1000], back[1000];
+	uint64_t	 off = 0;
+	uint32_t	 first, req;
+	int		 fd;
+
+	pattern(data, sizeof(data), 17);
+	rig_start(r);
+	p = boot(r, 1);
+	fd = started(r, p);
+	first = r->req;
+	write_all(fd, data, 600);
+	take(p, back, &off, 600);
+	req = read_exec(r, MSG_REATTACH, 1, 1, 1, 0, 0, NULL);
+	g = from_frontend(r, PROTO_STALLED);
+	ATF_REQUIRE_EQ(0, g->u.stalled.stream);
+	ATF_REQUIRE_EQ(first, g->req);
+	do {
+		g = from_frontend(r, PROTO_STREAM);
+	} while (g->req != req || g->u.stream.stream != 0);
+	ATF_REQUIRE_EQ(600, g->u.stream.offset);
+	/* The pipe of the first one has no reader any more. */
+	ATF_REQUIRE(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	ATF_REQUIRE(write(fd, data, 1) == -1 && errno == EPIPE);
+	write_all(g->fd, data + 600, 400);
+	take(p, back, &off, 1000);
+	ATF_REQUIRE_EQ(0, memcmp(data, back, 1000));
+	none_frontend(r, PROTO_STALLED);
+	close(fd);
+	player_free(p);
+	rig_end(r);
+}
+
 /* A client is lost; the next one goes on where the bytes ended. */
 ATF_TC_WITHOUT_HEAD(client_back);
 ATF_TC_BODY(client_back, tc)
@@ -334,5 +374,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, closed);
 	ATF_TP_ADD_TC(tp, guest_back);
 	ATF_TP_ADD_TC(tp, client_back);
+	ATF_TP_ADD_TC(tp, taken);
 	return (atf_no_error());
 }

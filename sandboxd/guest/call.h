@@ -5,7 +5,7 @@
  *			frames between the two and the runner
  *	worker.c	a worker: takes one call after the other, and the means
  *			by which an operation reads, writes and ends
- *	fs_*.c		the operations, a file for each family
+ *	fs_*.c, net.c	the operations, a file for each family
  *
  * A worker is a fork of PID 1 with one descriptor, a socket of packets, each
  * of which is a frame of gproto.h.  It may hang, crash or be killed by a
@@ -133,6 +133,9 @@ void		 fs_symlink(struct job *);
 void		 fs_watch(struct job *);
 void		 fs_mark(struct job *);
 void		 fs_diff(struct job *);
+
+/* net.c */
+void		 net_connect(struct job *);
 
 /* fs_tool.c */
 void		 fs_edit(struct job *);

@@ -45,6 +45,7 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_TREE_PUT] = fs_tree_put,
 	[CALL_MARK] = fs_mark,
 	[CALL_DIFF] = fs_diff,
+	[CALL_CONNECT] = net_connect,
 };
 
 static int
