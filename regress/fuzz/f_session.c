@@ -18,7 +18,7 @@ name(struct call *c)							\
 
 BEGIN(job_begin) BEGIN(job_input) BEGIN(call_cancel) BEGIN(call_credit)
 BEGIN(call_version) BEGIN(ctl_begin)
-BEGIN(file_begin)
+BEGIN(file_begin) BEGIN(tool_begin)
 
 static void
 check_id(const char *id)
