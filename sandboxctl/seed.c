@@ -9,10 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "filerec.h"
 #include "sandboxctl.h"
-
-#define REACH_TRIES	1000		/* answers of the daemon */
 
 /* local:remote, of which only the remote one may have no colon. */
 static int
@@ -87,27 +84,6 @@ seed_remove(struct ctl *ctl, char *id)
 		}
 }
 
-/*
- * A sandbox is ready with its guest's first word; a call may come before the
- * last of what a guest says of itself, and be refused.
- */
-static void
-seeds_reach(struct ctl *ctl, const char *id)
-{
-	struct file_rec	 rec;
-	int		 i;
-
-	for (i = 0; i < REACH_TRIES; i++) {
-		if (sandbox_file_stat(ctl->conn, id, ".", 0, &rec) == 0) {
-			msg_clear(&rec, &file_rec_def);
-			return;
-		}
-		if (sandbox_error(ctl->conn)->code != CODE_UNAVAILABLE ||
-		    ctl_lost(ctl))
-			return;
-	}
-}
-
 /* 0: all is there; else the sandbox is not, unless that was asked for. */
 int
 seeds_put(struct ctl *ctl, char *id)
@@ -119,7 +95,6 @@ seeds_put(struct ctl *ctl, char *id)
 	if (ctl->seeds.n == 0)
 		return (0);
 	ctl->parents = 1;
-	seeds_reach(ctl, id);
 	for (i = 0; i < ctl->seeds.n; i++)
 		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
 		    &remote) == -1 ||

@@ -312,6 +312,7 @@ struct guest	*guest_new(struct box *, int, uint32_t);
 void		 guest_close(struct guest *);
 void		 guest_greet(struct guest *);
 struct guest	*guest_ready(struct box *);
+struct guest	*guest_welcome(struct box *);	/* ready, or nearly */
 int		 guest_full(const struct guest *);
 uint8_t		*guest_room(struct guest *, size_t);
 void		 guest_wrote(struct guest *, ssize_t);

@@ -123,7 +123,7 @@ call_give_up(struct call *c, enum code code, const char *text)
 	free(c->buf);
 	c->buf = NULL;
 	c->put = c->got;
-	if (c->ended || (g = guest_ready(c->box)) == NULL) {
+	if (c->ended || (g = guest_welcome(c->box)) == NULL) {
 		call_free(c);
 		return;
 	}
@@ -218,7 +218,7 @@ call_new(struct box *box, const struct frame *f, const struct msg_call *m)
 	struct guest	*g;
 	struct call	*c;
 
-	if (box == NULL || (g = guest_ready(box)) == NULL) {
+	if (box == NULL || (g = guest_welcome(box)) == NULL) {
 		call_refuse(f, m, CODE_UNAVAILABLE,
 		    "the sandbox cannot be reached just now");
 		return;

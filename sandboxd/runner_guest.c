@@ -91,6 +91,18 @@ guest_ready(struct box *box)
 	return (box->guest);
 }
 
+/*
+ * One that takes calls: it tells of its commands before it looks at anything
+ * that comes behind WELCOME.
+ */
+struct guest *
+guest_welcome(struct box *box)
+{
+	if (box->guest == NULL || box->guest->phase == GUEST_NEW)
+		return (NULL);
+	return (box->guest);
+}
+
 int
 guest_full(const struct guest *g)
 {
@@ -172,7 +184,7 @@ guest_write(int fd, short event, void *arg)
 			g->outsize = 0;
 		}
 	}
-	if (was_full && !guest_full(g) && g->phase == GUEST_READY) {
+	if (was_full && !guest_full(g) && g->phase != GUEST_NEW) {
 		exec_pump(g->box);
 		pass_pump(g->box);
 	}

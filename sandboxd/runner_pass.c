@@ -91,7 +91,7 @@ pass_ack(struct call *c)
 	struct gp_ack	 m;
 
 	if (c->ended || c->put - c->acked < ACK_STEP ||
-	    (g = guest_ready(c->box)) == NULL)
+	    (g = guest_welcome(c->box)) == NULL)
 		return;
 	c->acked = c->put;
 	m.stream = GP_STDOUT;
@@ -261,7 +261,7 @@ pass_read(struct call *c)
 	ssize_t		 r;
 
 	if (c->told || c->ended || c->in_over ||
-	    (g = guest_ready(c->box)) == NULL)
+	    (g = guest_welcome(c->box)) == NULL)
 		return;
 	if ((c->held = guest_full(g)) != 0)
 		return;
@@ -318,7 +318,7 @@ pass_input(struct call *c)
 void
 pass_data(struct call *c, const struct blob *b)
 {
-	struct guest	*g = guest_ready(c->box);
+	struct guest	*g = guest_welcome(c->box);
 
 	c->total = b->len;
 	if (b->len > 0)

@@ -58,7 +58,7 @@ sources()
 			    sandboxd/guest/tool_walk.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
 			    lib/gproto_call.c lib/gproto_msg.c \
-			    sandboxd/guest/stream.c ;;
+			    sandboxd/guest/marks.c sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
 	f_ops)		echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \

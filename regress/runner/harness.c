@@ -630,18 +630,16 @@ player_eof(struct player *p)
 }
 
 void
-player_hello(struct player *p, const struct gp_state *states,
-    const uint64_t *ks, uint32_t n)
+player_greet(struct player *p, uint32_t n)
 {
-	struct gp_states_end	 e;
 	struct gp_hello		 h;
 	struct gp_frame		 f;
 	struct timespec		 ts;
 	uint8_t			 b[512];
-	uint32_t		 i;
 
 	memset(&h, 0, sizeof(h));
 	h.version = GP_VERSION;
+	h.flags = GP_CAN_CALL;
 	h.boot = p->boot;
 	h.pid = 1;
 	h.nexecs = n;
@@ -653,11 +651,29 @@ player_hello(struct player *p, const struct gp_state *states,
 	h.release = "test";
 	player_send(p, b, gp_encode_hello(b, sizeof(b), &h));
 	player_frame(p, GP_WELCOME, &f);
+}
+
+void
+player_states(struct player *p, const struct gp_state *states,
+    const uint64_t *ks, uint32_t n)
+{
+	struct gp_states_end	 e;
+	uint8_t			 b[512];
+	uint32_t		 i;
+
 	for (i = 0; i < n; i++)
 		player_send(p, b, gp_encode_state(b, sizeof(b), ks[i],
 		    &states[i]));
 	e.count = n;
 	player_send(p, b, gp_encode_states_end(b, sizeof(b), &e));
+}
+
+void
+player_hello(struct player *p, const struct gp_state *states,
+    const uint64_t *ks, uint32_t n)
+{
+	player_greet(p, n);
+	player_states(p, states, ks, n);
 }
 
 void

@@ -36,6 +36,7 @@ struct got {
 		struct msg_result	 result;
 		struct msg_stream_end	 stream_end;
 		struct msg_log		 log;
+		struct msg_call_done	 call_done;
 		struct proto_stream	 stream;
 		struct proto_gap	 gap;
 		struct proto_stalled	 stalled;
@@ -123,8 +124,11 @@ void	 read_stream(struct rig *, uint32_t, uint32_t, struct buf *,
 /* Guests. */
 struct player *player_new(struct rig *, uint64_t);
 void	 player_connect(struct player *);	/* the socket's alone */
+void	 player_greet(struct player *, uint32_t);	/* HELLO, WELCOME */
+void	 player_states(struct player *, const struct gp_state *,
+	    const uint64_t *, uint32_t);	/* to STATES_END */
 void	 player_hello(struct player *, const struct gp_state *,
-	    const uint64_t *, uint32_t);	/* HELLO to STATES_END */
+	    const uint64_t *, uint32_t);	/* both */
 void	 player_cut(struct player *);
 void	 player_free(struct player *);
 void	 player_send(struct player *, const void *, size_t);
