@@ -18,7 +18,7 @@
 static const struct option_def	 opts_none[] = { OPT_END };
 static const struct option_def	 opts_create[] = {
 	OPT_FLAG('A', secrets), OPT_SEED, OPT_CPUS, OPT_DETACH, OPT_ENV,
-	OPT_IMAGE, OPT_ID, OPT_FLAG('k', keep_failed), OPT_LABEL,
+	OPT_FLAG('F', keep_failed), OPT_IMAGE, OPT_ID, OPT_LABEL,
 	OPT_MEMORY, OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_LIFETIME, OPT_USER, OPT_DIR,
 	OPT_EXCLUDE, OPT_END

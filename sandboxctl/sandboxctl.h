@@ -117,7 +117,7 @@ struct ctl {
 	/* Of what a new sandbox is given. */
 	struct strv		 seeds;		/* -C; local:remote */
 	int			 secrets;	/* -A; and keys too */
-	int			 keep_failed;	/* -k */
+	int			 keep_failed;	/* -F */
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */

@@ -379,7 +379,7 @@ seeds_body()
 	atf_check -s exit:75 -o empty -e match:'gone is deleted' \
 	    "$CTL" stat gone f
 	atf_check -s not-exit:0 -o inline:'kept\n' -e match:'it is kept' \
-	    "$CTL" create -k -i kept -C src/f:/etc/hosts/f
+	    "$CTL" create -F -i kept -C src/f:/etc/hosts/f
 	atf_check -o match:'^kept  *ready' "$CTL" list
 	atf_check -s exit:125 -e match:'it is removed' \
 	    "$CTL" run -C src/f:/etc/hosts/f true
