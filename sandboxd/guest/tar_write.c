@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tar.h"
@@ -43,36 +44,46 @@ put_octal(char *to, size_t size, uint64_t n)
 		to[i] = '0' + (n & 7);
 }
 
+/* Records of an extended header. */
+struct records {
+	char	*p;
+	char	*end;
+};
+
 /* A record tells its own length, digits included. */
-static size_t
-put_record(char *to, const char *key, const char *value)
+static void
+put_record(struct records *r, const char *key, const char *value)
 {
 	size_t	 len = strlen(key) + strlen(value) + 3, n;
 	char	 num[16];
 
 	for (n = 1; (size_t)snprintf(num, sizeof(num), "%zu", len + n) != n;)
 		n++;
-	return (sprintf(to, "%zu %s=%s\n", len + n, key, value));
+	/* TAR_HEAD_MAX is counted for all of them at their longest. */
+	if (len + n >= (size_t)(r->end - r->p))
+		abort();
+	snprintf(r->p, r->end - r->p, "%zu %s=%s\n", len + n, key, value);
+	r->p += len + n;
 }
 
-static size_t
-put_number(char *to, const char *key, uint64_t n, uint64_t max)
+static void
+put_number(struct records *r, const char *key, uint64_t n, uint64_t max)
 {
 	char	 num[24];
 
 	if (n <= max)
-		return (0);
+		return;
 	snprintf(num, sizeof(num), "%llu", (unsigned long long)n);
-	return (put_record(to, key, num));
+	put_record(r, key, num);
 }
 
-static size_t
-put_time(char *to, const struct pack_entry *e)
+static void
+put_time(struct records *r, const struct pack_entry *e)
 {
 	char	 num[40];
 
 	if (e->nsec == 0 && e->sec >= 0 && (uint64_t)e->sec <= OCTAL12)
-		return (0);
+		return;
 	/* Before 1970 the fraction counts the other way. */
 	if (e->sec < 0 && e->nsec != 0)
 		snprintf(num, sizeof(num), "%s%lld.%09u", e->sec == -1 ? "-" :
@@ -80,7 +91,7 @@ put_time(char *to, const struct pack_entry *e)
 	else
 		snprintf(num, sizeof(num), "%lld.%09u", (long long)e->sec,
 		    e->nsec);
-	return (put_record(to, "mtime", num));
+	put_record(r, "mtime", num);
 }
 
 static int
@@ -135,7 +146,9 @@ size_t
 tar_head(uint8_t *to, const struct pack_entry *e, const char *note)
 {
 	struct pack_entry	 x;
-	char			*p = (char *)to + TAR_BLOCK, *o = p;
+	struct records		 r = { (char *)to + TAR_BLOCK,
+				    (char *)to + TAR_HEAD_MAX - 2 * TAR_BLOCK };
+	char			*p = r.p;
 	char			 dir[PACK_PATH + 2];
 	const char		*path = e->path;
 	size_t			 len;
@@ -146,18 +159,18 @@ tar_head(uint8_t *to, const struct pack_entry *e, const char *note)
 		path = dir;
 	}
 	if (!is_ascii(path) || !is_ascii(e->link))
-		o += put_record(o, "hdrcharset", "BINARY");
+		put_record(&r, "hdrcharset", "BINARY");
 	if (!is_plain(path))
-		o += put_record(o, "path", path);
+		put_record(&r, "path", path);
 	if (!is_plain(e->link))
-		o += put_record(o, "linkpath", e->link);
-	o += put_number(o, "size", e->size, OCTAL12);
-	o += put_number(o, "uid", e->uid, OCTAL8);
-	o += put_number(o, "gid", e->gid, OCTAL8);
-	o += put_time(o, e);
+		put_record(&r, "linkpath", e->link);
+	put_number(&r, "size", e->size, OCTAL12);
+	put_number(&r, "uid", e->uid, OCTAL8);
+	put_number(&r, "gid", e->gid, OCTAL8);
+	put_time(&r, e);
 	if (note != NULL)
-		o += put_record(o, "SCHILY.xattr.sandboxd.note", note);
-	if ((len = o - p) == 0) {
+		put_record(&r, "SCHILY.xattr.sandboxd.note", note);
+	if ((len = r.p - p) == 0) {
 		put_block(to, e, path, e->link, e->type, e->size);
 		return (TAR_BLOCK);
 	}
