@@ -444,6 +444,33 @@ op_deadline(int fd, short event, void *arg)
 	strlcpy(sb->op.cause, cause, sizeof(sb->op.cause));
 }
 
+/* What it has come to is to be in the log. */
+static void
+op_commit(struct sandbox *sb, enum step step)
+{
+	sb->op.committing = 1;
+	switch (step) {
+	case STEP_READY:
+		change_state(sb, VERB_READY, CODE_OK, NULL);
+		break;
+	case STEP_PAUSED:
+		change_state(sb, VERB_PAUSED, CODE_OK, NULL);
+		break;
+	case STEP_UNPAUSED:
+		change_state(sb, VERB_UNPAUSED, CODE_OK, NULL);
+		break;
+	case STEP_UPDATED:
+		update_end(sb, sb->op.code, sb->op.cause);
+		break;
+	case STEP_STOPPED:
+		change_state(sb, VERB_STOPPED, sb->op.code, sb->op.cause);
+		break;
+	default:	/* STEP_DELETED */
+		change_state(sb, VERB_DELETED, CODE_OK, sb->op.cause);
+		break;
+	}
+}
+
 static void
 op_do(struct sandbox *sb, enum step step)
 {
@@ -498,28 +525,12 @@ op_do(struct sandbox *sb, enum step step)
 		change_execs(sb);
 		break;
 	case STEP_READY:
-		sb->op.committing = 1;
-		change_state(sb, VERB_READY, CODE_OK, NULL);
-		break;
 	case STEP_PAUSED:
-		sb->op.committing = 1;
-		change_state(sb, VERB_PAUSED, CODE_OK, NULL);
-		break;
 	case STEP_UNPAUSED:
-		sb->op.committing = 1;
-		change_state(sb, VERB_UNPAUSED, CODE_OK, NULL);
-		break;
 	case STEP_UPDATED:
-		sb->op.committing = 1;
-		update_end(sb, sb->op.code, sb->op.cause);
-		break;
 	case STEP_STOPPED:
-		sb->op.committing = 1;
-		change_state(sb, VERB_STOPPED, sb->op.code, sb->op.cause);
-		break;
 	case STEP_DELETED:
-		sb->op.committing = 1;
-		change_state(sb, VERB_DELETED, CODE_OK, sb->op.cause);
+		op_commit(sb, step);
 		break;
 	case STEP_CLEAN:
 		sb->op.active = 0;
