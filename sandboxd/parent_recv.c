@@ -102,12 +102,41 @@ union parent_msg {
 	struct msg_reload reload;
 };
 
+/* Only the store asks for anything. */
+static int
+recv_request(struct child *c, const struct frame *f,
+    const union parent_msg *m)
+{
+	if (c->role != ROLE_STORE)
+		return (-1);
+	/*
+	 * It may have asked before it heard that it is to stop, and finishes
+	 * what it has begun.  The next start asks again for what is left.
+	 */
+	if (env.state == SET_STOPPING)
+		return (0);
+	if (env.state != SET_RUNNING)
+		return (-1);
+	switch (f->type) {
+	case MSG_WORK_MAKE:
+		return (workdir_make(&m->work, f->op));
+	case MSG_WORK_REMOVE:
+		return (workdir_remove(&m->work, f->op));
+	case MSG_RELOAD:
+		recv_reload(f, &m->reload);
+		return (0);
+	case MSG_DOCTOR:
+		recv_doctor(f);
+		return (0);
+	default:
+		return (-1);
+	}
+}
+
 static int
 dispatch_one(struct child *c, const struct frame *f,
     const union parent_msg *m)
 {
-	int	 store = c->role == ROLE_STORE && env.state == SET_RUNNING;
-
 	switch (f->type) {
 	case MSG_LOG:
 		recv_log(c, &m->log);
@@ -118,22 +147,8 @@ dispatch_one(struct child *c, const struct frame *f,
 		return (beat_recv(c));
 	case MSG_OPEN:
 		return (recv_open(c));
-	case MSG_WORK_MAKE:
-		return (store ? workdir_make(&m->work, f->op) : -1);
-	case MSG_WORK_REMOVE:
-		return (store ? workdir_remove(&m->work, f->op) : -1);
-	case MSG_RELOAD:
-		if (!store)
-			return (-1);
-		recv_reload(f, &m->reload);
-		return (0);
-	case MSG_DOCTOR:
-		if (!store)
-			return (-1);
-		recv_doctor(f);
-		return (0);
 	default:
-		return (-1);
+		return (recv_request(c, f, m));
 	}
 }
 

@@ -397,6 +397,45 @@ background_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case last_words cleanup
+last_words_head()
+{
+	atf_set descr "what a child has to say when told to stop is no offence"
+}
+last_words_body()
+{
+	daemon_start
+	await daemon_engine_is_up
+	mkfifo in
+	"$CTL" session <in >told &
+	client=$!
+	exec 3>in
+	echo '{"id":1,"status":{}}' >&3
+	await 'grep -q "\"id\":1," told'
+	p=$(daemon_child store)
+	kill -STOP $p
+	# What it is asked for needs the parent.  The second one is refused
+	# before it is asked, so by then the first one is on its way.
+	echo '{"id":2,"create":{"id":"late","image":"none"}}' >&3
+	echo '{"id":3,"show":{"sandbox":"../.."}}' >&3
+	await 'grep -q "\"id\":3," told'
+	kill -TERM "$(daemon_pid)"
+	await 'log_has "signal 15: stopping"'
+	kill -CONT $p
+	await "_gone $(daemon_pid)"
+	exec 3>&-
+	wait $client || :
+	! log_has "broke the protocol" ||
+	    atf_fail "$(grep "broke the protocol" "$LOG")"
+	daemon_start
+	await '"$CTL" list -a | grep -q "^late "'
+	daemon_stop
+}
+last_words_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case outsider cleanup
 outsider_head()
 {
@@ -552,6 +591,7 @@ atf_init_test_cases()
 	atf_add_test_case beside
 	atf_add_test_case first
 	atf_add_test_case background
+	atf_add_test_case last_words
 	atf_add_test_case outsider
 	atf_add_test_case allow
 	atf_add_test_case clients
