@@ -10,137 +10,49 @@
 
 #include "session.h"
 
-static const struct msg_field	 f_exec[] = {
-	MSG_F(session_extra, detach, M_UINT, 1, M_OPT),
-	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
-	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
-};
-static const struct msg_def	 x_exec =
-    MSG_DEF(0, "exec", session_extra, f_exec);
-
-static const struct msg_field	 f_call[] = {
-	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
-	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
-};
-static const struct msg_def	 x_call =
-    MSG_DEF(0, "call", session_extra, f_call);
-
-static const struct msg_field	 f_ctl[] = {
-	MSG_F(session_extra, argv, M_STRV, EXEC_ENTRIES_MAX, 0),
-	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
-	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
-};
-static const struct msg_def	 x_ctl =
-    MSG_DEF(0, "ctl", session_extra, f_ctl);
-
-static const struct msg_field	 f_attach[] = {
-	MSG_F(session_extra, input, M_UINT, 1, M_OPT),
-	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
-};
-static const struct msg_def	 x_attach =
-    MSG_DEF(0, "attach", session_extra, f_attach);
-
-static const struct msg_field	 f_logs[] = {
-	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT),
-};
-static const struct msg_def	 x_logs =
-    MSG_DEF(0, "logs", session_extra, f_logs);
-
-static const struct msg_field	 f_credit[] = {
-	MSG_F(session_extra, n, M_UINT, INT64_MAX, 0),
-};
-static const struct msg_def	 x_credit =
-    MSG_DEF(0, "credit", session_extra, f_credit);
-
-static const struct msg_field	 f_input[] = {
-	MSG_F(session_extra, data, M_BLOB, SESSION_INPUT_MAX, M_OPT),
-	MSG_F(session_extra, end, M_UINT, 1, M_OPT),
-};
-static const struct msg_def	 x_input =
-    MSG_DEF(0, "input", session_extra, f_input);
-
 #define SANDBOX	MSG_F(session_extra, sandbox, M_TEXT, EXEC_ID_MAX + 16, 0)
 #define PATH	MSG_F(session_extra, path, M_TEXT, CALL_PATH_MAX, 0)
 #define WHERE	MSG_F(session_extra, path, M_TEXT, CALL_PATH_MAX, M_OPT)
 #define PATTERN	MSG_F(session_extra, pattern, M_TEXT, CALL_PATH_MAX, 0)
+#define WINDOW	MSG_F(session_extra, window, M_UINT, INT64_MAX, M_OPT)
 #define NUMBER(name)	MSG_F(session_extra, name, M_UINT, 0, M_OPT)
 #define SWITCH(name)	MSG_F(session_extra, name, M_UINT, 1, M_OPT)
+/* A text, or texts, as long as a line may be. */
+#define ANY(name, type)	MSG_F(session_extra, name, type, SESSION_LINE_MAX, 0)
+#define BYTES	MSG_F(session_extra, data, M_BLOB, SESSION_INPUT_MAX, M_OPT)
 
-static const struct msg_field	 f_tool_delete[] = { SANDBOX, PATH };
-static const struct msg_def	 x_tool_delete =
-    MSG_DEF(0, "tool_delete", session_extra, f_tool_delete);
+/* EXTRA(exec, ...): x_exec, the members beside those of the message. */
+#define EXTRA(name, ...)						\
+	static const struct msg_field	 f_##name[] = { __VA_ARGS__ };	\
+	static const struct msg_def	 x_##name =			\
+	    MSG_DEF(0, #name, session_extra, f_##name)
 
-static const struct msg_field	 f_tool_download[] = {
-	SANDBOX,
-	MSG_F(session_extra, paths, M_STRV, SESSION_LINE_MAX, 0),
-};
-static const struct msg_def	 x_tool_download =
-    MSG_DEF(0, "tool_download", session_extra, f_tool_download);
-
-static const struct msg_field	 f_tool_edit[] = {
-	SANDBOX, PATH,
-	MSG_F(session_extra, old, M_TEXT, SESSION_LINE_MAX, 0),
-	MSG_F(session_extra, new, M_TEXT, SESSION_LINE_MAX, 0),
-	SWITCH(all), SWITCH(crlf),
-};
-static const struct msg_def	 x_tool_edit =
-    MSG_DEF(0, "tool_edit", session_extra, f_tool_edit);
-
-static const struct msg_field	 f_tool_execute[] = {
-	SANDBOX,
-	MSG_F(session_extra, command, M_TEXT, SESSION_LINE_MAX, 0),
-	MSG_F(session_extra, dir, M_TEXT, SBX_DIR_MAX, M_OPT),
-	MSG_F(session_extra, env, M_KVV, EXEC_ENTRIES_MAX, M_OPT),
-	MSG_F(session_extra, user, M_STR, 0, M_OPT),
-	NUMBER(max),
-	MSG_F(session_extra, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
-};
-static const struct msg_def	 x_tool_execute =
-    MSG_DEF(0, "tool_execute", session_extra, f_tool_execute);
-
-static const struct msg_field	 f_tool_glob[] = {
-	SANDBOX, PATTERN, WHERE, NUMBER(max), SWITCH(anydepth), SWITCH(files),
-	SWITCH(nodot),
-};
-static const struct msg_def	 x_tool_glob =
-    MSG_DEF(0, "tool_glob", session_extra, f_tool_glob);
-
-static const struct msg_field	 f_tool_grep[] = {
-	SANDBOX, PATTERN, WHERE,
-	MSG_F(session_extra, filter, M_TEXT, CALL_PATH_MAX, M_OPT),
-	NUMBER(context), NUMBER(max), SWITCH(counts), SWITCH(files),
-	SWITCH(icase), SWITCH(regex),
-};
-static const struct msg_def	 x_tool_grep =
-    MSG_DEF(0, "tool_grep", session_extra, f_tool_grep);
-
-static const struct msg_field	 f_tool_ls[] = {
-	SANDBOX, WHERE, NUMBER(max),
-};
-static const struct msg_def	 x_tool_ls =
-    MSG_DEF(0, "tool_ls", session_extra, f_tool_ls);
-
-static const struct msg_field	 f_tool_read[] = {
-	SANDBOX, PATH, NUMBER(offset), NUMBER(limit), SWITCH(number),
-};
-static const struct msg_def	 x_tool_read =
-    MSG_DEF(0, "tool_read", session_extra, f_tool_read);
-
-static const struct msg_field	 f_tool_upload[] = {
-	SANDBOX,
-	MSG_F(session_extra, paths, M_STRV, SESSION_LINE_MAX, 0),
-	MSG_F(session_extra, contents, M_STRV, SESSION_LINE_MAX, 0),
-};
-static const struct msg_def	 x_tool_upload =
-    MSG_DEF(0, "tool_upload", session_extra, f_tool_upload);
-
-static const struct msg_field	 f_tool_write[] = {
-	SANDBOX, PATH,
-	MSG_F(session_extra, data, M_BLOB, SESSION_INPUT_MAX, M_OPT),
-	SWITCH(input),
-};
-static const struct msg_def	 x_tool_write =
-    MSG_DEF(0, "tool_write", session_extra, f_tool_write);
+EXTRA(exec, SWITCH(detach), SWITCH(input), WINDOW);
+EXTRA(call, SWITCH(input), WINDOW);
+EXTRA(ctl, MSG_F(session_extra, argv, M_STRV, EXEC_ENTRIES_MAX, 0),
+    SWITCH(input), WINDOW);
+EXTRA(attach, SWITCH(input), WINDOW);
+EXTRA(logs, WINDOW);
+EXTRA(credit, MSG_F(session_extra, n, M_UINT, INT64_MAX, 0));
+EXTRA(input, BYTES, SWITCH(end));
+EXTRA(tool_delete, SANDBOX, PATH);
+EXTRA(tool_download, SANDBOX, ANY(paths, M_STRV));
+EXTRA(tool_edit, SANDBOX, PATH, ANY(old, M_TEXT), ANY(new, M_TEXT),
+    SWITCH(all), SWITCH(crlf));
+EXTRA(tool_execute, SANDBOX, ANY(command, M_TEXT),
+    MSG_F(session_extra, dir, M_TEXT, SBX_DIR_MAX, M_OPT),
+    MSG_F(session_extra, env, M_KVV, EXEC_ENTRIES_MAX, M_OPT),
+    MSG_F(session_extra, user, M_STR, 0, M_OPT), NUMBER(max),
+    MSG_F(session_extra, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT));
+EXTRA(tool_glob, SANDBOX, PATTERN, WHERE, NUMBER(max), SWITCH(anydepth),
+    SWITCH(files), SWITCH(nodot));
+EXTRA(tool_grep, SANDBOX, PATTERN, WHERE,
+    MSG_F(session_extra, filter, M_TEXT, CALL_PATH_MAX, M_OPT), NUMBER(context),
+    NUMBER(max), SWITCH(counts), SWITCH(files), SWITCH(icase), SWITCH(regex));
+EXTRA(tool_ls, SANDBOX, WHERE, NUMBER(max));
+EXTRA(tool_read, SANDBOX, PATH, NUMBER(offset), NUMBER(limit), SWITCH(number));
+EXTRA(tool_upload, SANDBOX, ANY(paths, M_STRV), ANY(contents, M_STRV));
+EXTRA(tool_write, SANDBOX, PATH, BYTES, SWITCH(input));
 
 /* Sorted by their names. */
 const struct session_def	 session_defs[] = {

@@ -20,20 +20,19 @@ cmd_##name(struct ctl *ctl)						\
 	return (ctl->argc);						\
 }
 
-COMMAND(attach) COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events) COMMAND(exec)
-COMMAND(extend) COMMAND(forward) COMMAND(image_base) COMMAND(image_import) COMMAND(kill) COMMAND(list)
-COMMAND(log_dump) COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
-COMMAND(reload)
-COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
-COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session)
-COMMAND(shell) COMMAND(show) COMMAND(status) COMMAND(stop)
-COMMAND(tool_delete) COMMAND(tool_execute)
-COMMAND(tool_download) COMMAND(tool_edit) COMMAND(tool_glob) COMMAND(tool_grep)
-COMMAND(tool_ls) COMMAND(tool_read) COMMAND(tool_upload) COMMAND(tool_write)
-COMMAND(version) COMMAND(wait) COMMAND(watch)
-COMMAND(diff) COMMAND(mark) COMMAND(unmark)
-COMMAND(cat) COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir)
-COMMAND(mv) COMMAND(put) COMMAND(rm) COMMAND(stat)
+COMMAND(attach) COMMAND(create) COMMAND(delete) COMMAND(doctor) COMMAND(events)
+COMMAND(exec) COMMAND(extend) COMMAND(forward) COMMAND(image_base)
+COMMAND(image_import) COMMAND(kill) COMMAND(list) COMMAND(log_dump)
+COMMAND(log_verify) COMMAND(logs) COMMAND(ping) COMMAND(ps) COMMAND(reconcile)
+COMMAND(reload) COMMAND(pause) COMMAND(restart) COMMAND(unpause) COMMAND(update)
+COMMAND(resume) COMMAND(rules) COMMAND(run) COMMAND(session) COMMAND(shell)
+COMMAND(show) COMMAND(status) COMMAND(stop) COMMAND(tool_delete)
+COMMAND(tool_execute) COMMAND(tool_download) COMMAND(tool_edit)
+COMMAND(tool_glob) COMMAND(tool_grep) COMMAND(tool_ls) COMMAND(tool_read)
+COMMAND(tool_upload) COMMAND(tool_write) COMMAND(version) COMMAND(wait)
+COMMAND(watch) COMMAND(diff) COMMAND(mark) COMMAND(unmark) COMMAND(cat)
+COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir) COMMAND(mv)
+COMMAND(put) COMMAND(rm) COMMAND(stat)
 
 #define WORDS	32
 

@@ -47,6 +47,30 @@ keys(struct rig *r, uint64_t k, const char *text)
 	typed[k] += len;
 }
 
+/* A command that says when it is ready for keys. */
+static void
+ready_at(struct rig *r, uint64_t k, const char *text, int line)
+{
+	rig_sh(r, k, KEYS, 0, 0, text);
+	wait_text_at(r, k, "ready", line);
+}
+#define ready(r, k, text)	ready_at(r, k, text, __LINE__)
+
+/* Keys, and the end of the command by them. */
+static void
+keys_end(struct rig *r, uint64_t k, const char *text)
+{
+	keys(r, k, text);
+	rig_until(r, &r->jobs[k].ended);
+}
+
+static void
+cancel_end(struct rig *r, uint64_t k, uint32_t grace)
+{
+	rig_cancel(r, k, grace);
+	rig_until(r, &r->jobs[k].ended);
+}
+
 ROOT_TC(streams, "one terminal for all streams, of the size that was said")
 {
 	struct rig	*r = rig_new();
@@ -114,17 +138,13 @@ ROOT_TC(keys_signal, "keys become signals by the line discipline")
 
 	(void)tc;
 	rig_boot(r);
-	rig_sh(r, 1, KEYS, 0, 0, "echo ready; exec sleep 1000");
-	wait_text(r, 1, "ready");
-	keys(r, 1, "\003");
-	rig_until(r, &j->ended);
+	ready(r, 1, "echo ready; exec sleep 1000");
+	keys_end(r, 1, "\003");
 	ATF_CHECK_EQ(GP_SIGNALED, j->ex.kind);
 	ATF_CHECK_EQ(SIGINT, j->ex.signo);
 	ATF_CHECK(has(&j->out[0], "^C"));
-	rig_sh(r, 2, KEYS, 0, 0, "trap '' INT; echo ready; exec sleep 1000");
-	wait_text(r, 2, "ready");
-	keys(r, 2, "\003\034");
-	rig_until(r, &r->jobs[2].ended);
+	ready(r, 2, "trap '' INT; echo ready; exec sleep 1000");
+	keys_end(r, 2, "\003\034");
 	ATF_CHECK_EQ(SIGQUIT, r->jobs[2].ex.signo);
 	rig_end(r);
 }
@@ -154,8 +174,7 @@ ROOT_TC(jobs, "a shell with job control stops and goes on with its jobs")
 	wait_text(r, 1, "by2");
 	keys(r, 1, "echo back $?\n");
 	wait_text(r, 1, "back 3");
-	keys(r, 1, "exit 5\n");
-	rig_until(r, &j->ended);
+	keys_end(r, 1, "exit 5\n");
 	ATF_CHECK_EQ(5, j->ex.code);
 	ATF_CHECK_MSG(!has(&j->out[0], "job control turned off"), "%.*s",
 	    (int)j->out[0].len, (char *)j->out[0].data);
@@ -169,9 +188,8 @@ ROOT_TC(resize, "another size is told, and seen; what has none has none")
 
 	(void)tc;
 	rig_boot(r);
-	rig_sh(r, 1, KEYS, 0, 0, "trap 'stty size' WINCH; echo ready; "
+	ready(r, 1, "trap 'stty size' WINCH; echo ready; "
 	    "while :; do read x && stty size; done");
-	wait_text(r, 1, "ready");
 	rig_resize(r, 1, 33, 101);
 	wait_text(r, 1, "33 101");
 	for (i = 1; i <= 20000; i++)
@@ -183,8 +201,7 @@ ROOT_TC(resize, "another size is told, and seen; what has none has none")
 	rig_resize(r, 2, 33, 101);
 	rig_resize(r, 77, 33, 101);
 	rig_until(r, &r->jobs[2].ended);
-	rig_cancel(r, 1, 0);
-	rig_until(r, &r->jobs[1].ended);
+	cancel_end(r, 1, 0);
 	rig_resize(r, 1, 10, 10);
 	rig_sync(r);
 	rig_end(r);
@@ -212,9 +229,8 @@ ROOT_TC(input_end, "the end of input is typed, where somebody would see it")
 	rig_until(r, &r->jobs[2].ended);
 	ATF_CHECK_EQ(5, r->jobs[2].ex.code);
 	/* Key by key there is none, and the program goes on. */
-	rig_sh(r, 3, KEYS, 0, 0, "stty raw -echo; printf ready; "
+	ready(r, 3, "stty raw -echo; printf ready; "
 	    "dd bs=1 count=3 2>/dev/null; sleep 0.3; exit 6");
-	wait_text(r, 3, "ready");
 	keys(r, 3, "\003\004x");
 	rig_input_end(r, 3, typed[3]);
 	rig_until(r, &r->jobs[3].ended);
@@ -230,28 +246,22 @@ ROOT_TC(cancel, "a cancel hangs up, what is said to it is output")
 
 	(void)tc;
 	rig_boot(r);
-	rig_sh(r, 1, KEYS, 0, 0, "trap '' TERM; trap 'echo hung up; exit 9' "
+	ready(r, 1, "trap '' TERM; trap 'echo hung up; exit 9' "
 	    "HUP; echo ready; while :; do read x; done");
-	wait_text(r, 1, "ready");
-	rig_cancel(r, 1, 30000);
-	rig_until(r, &j->ended);
+	cancel_end(r, 1, 30000);
 	ATF_CHECK_EQ(GP_CANCELLED, j->ex.kind);
 	ATF_CHECK_EQ(9, j->ex.code);
 	ATF_CHECK(has(&j->out[0], "hung up\r\n"));
 	/* One that is stopped hears it too. */
-	rig_sh(r, 2, KEYS, 0, 0, "trap '' TERM; trap 'exit 8' HUP; "
+	ready(r, 2, "trap '' TERM; trap 'exit 8' HUP; "
 	    "echo ready; kill -STOP $$; while :; do read x; done");
-	wait_text(r, 2, "ready");
 	rig_sync(r);
-	rig_cancel(r, 2, 30000);
-	rig_until(r, &r->jobs[2].ended);
+	cancel_end(r, 2, 30000);
 	ATF_CHECK_EQ(8, r->jobs[2].ex.code);
 	/* Whoever has no ear for it is killed after the grace. */
-	rig_sh(r, 3, KEYS, 0, 0, "trap '' HUP TERM; echo ready; "
+	ready(r, 3, "trap '' HUP TERM; echo ready; "
 	    "while :; do read x; done");
-	wait_text(r, 3, "ready");
-	rig_cancel(r, 3, 100);
-	rig_until(r, &r->jobs[3].ended);
+	cancel_end(r, 3, 100);
 	ATF_CHECK_EQ(SIGKILL, r->jobs[3].ex.signo);
 	rig_end(r);
 }
@@ -266,8 +276,7 @@ ROOT_TC(reopened, "nobody has it open, and it is opened again")
 	rig_sh(r, 1, KEYS, 0, 0, "echo one; exec </dev/null >/dev/null 2>&1; "
 	    "sleep 0.3; read x </dev/tty; echo two \"$x\" >/dev/tty");
 	wait_text(r, 1, "one");
-	keys(r, 1, "three\n");
-	rig_until(r, &j->ended);
+	keys_end(r, 1, "three\n");
 	ATF_CHECK_EQ(0, j->ex.code);
 	ATF_CHECK(has(&j->out[0], "two three\r\n"));
 	rig_end(r);
@@ -322,8 +331,7 @@ ROOT_TC(limit, "a terminal that cannot be had")
 	ATF_CHECK_EQ(GP_NS_LIMIT, r->jobs[k - 1].ns.cause);
 	ATF_REQUIRE(k > 2);
 	/* There is room again as soon as one has ended. */
-	rig_cancel(r, 1, 0);
-	rig_until(r, &r->jobs[1].ended);
+	cancel_end(r, 1, 0);
 	rig_forget(r, 1);
 	rig_forget(r, k - 1);
 	rig_sync(r);
