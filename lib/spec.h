@@ -36,7 +36,9 @@ int	 spec_valid_label_value(const char *);
 int	 spec_valid_env_name(const char *);
 int	 spec_valid_dir(const char *);		/* absolute, no dot-dot */
 int	 spec_valid_state(const char *);	/* of a sandbox */
+int	 spec_valid_type(const char *);		/* of events; its start */
 int	 spec_valid_utf8(const char *);
+int	 spec_valid_text(const char *);		/* UTF-8, no control characters */
 
 /* "": SPEC_USER_DEFAULT, "root" and "0": 0, a number: it; -1 if none. */
 #define SPEC_USER_DEFAULT	-2

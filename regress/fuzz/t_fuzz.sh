@@ -17,6 +17,7 @@ for t in $TARGETS; do
 	${t}_body() { fuzz $t; }"
 done
 
+SPEC="lib/spec_check.c lib/spec_value.c lib/calls.c"
 MSG="lib/msg.c lib/msg_decode.c lib/msg_encode.c lib/msg_scan.c lib/msg_take.c lib/vec.c lib/proto.c"
 
 # sources name: what a target needs beside itself.
@@ -33,7 +34,7 @@ sources()
 			    sandboxd/conf_lex.c sandboxd/conf_set.c \
 			    sandboxd/conf_who.c sandboxd/printconf.c \
 			    sandboxd/rules.c sandboxd/quota.c \
-			    lib/spec_check.c lib/calls.c lib/codes.c lib/log.c \
+			    $SPEC lib/codes.c lib/log.c \
 			    lib/text.c $MSG ;;
 	f_engine)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_policy.c \
 			    sandboxd/engine_api.c \
@@ -41,13 +42,13 @@ sources()
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
-			    lib/codes.c lib/spec_check.c lib/calls.c $MSG ;;
+			    lib/codes.c $SPEC $MSG ;;
 	f_filerec)	echo regress/fuzz/fuzz.c lib/filerec.c lib/calls.c \
 			    lib/codes.c $MSG ;;
 	f_front)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/frontend_req.c \
 			    sandboxd/messages.c lib/imsg.c lib/ibuf.c \
-			    lib/msgbuf.c lib/spec_check.c lib/calls.c lib/spec_refuse.c \
+			    lib/msgbuf.c $SPEC lib/spec_refuse.c \
 			    lib/codes.c $MSG ;;
 	f_glob)		echo regress/fuzz/fuzz.c sandboxd/guest/tool_match.c ;;
 	f_gproto)	echo lib/gproto.c lib/gproto_call.c \
@@ -70,15 +71,15 @@ sources()
 			    sandboxd/policy.c sandboxd/policy_build.c \
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
-			    lib/codes.c lib/spec_check.c lib/calls.c $MSG ;;
+			    lib/codes.c $SPEC $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c sandboxctl/base64.c \
-			    lib/spec_check.c lib/calls.c \
+			    $SPEC \
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
 			    sandboxd/model.c sandboxd/model_load.c \
 			    sandboxd/model_lost.c sandboxd/model_rows.c \
-			    sandboxd/messages.c lib/spec_check.c lib/calls.c lib/codes.c \
+			    sandboxd/messages.c $SPEC lib/codes.c \
 			    $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
@@ -90,11 +91,11 @@ sources()
 	f_session)	echo regress/fuzz/fuzz.c sandboxctl/session_line.c \
 			    sandboxctl/session_table.c \
 			    sandboxctl/input_json.c sandboxctl/base64.c \
-			    lib/spec_check.c lib/calls.c lib/spec_refuse.c lib/codes.c \
+			    $SPEC lib/spec_refuse.c lib/codes.c \
 			    $MSG ;;
 	f_tar)		echo regress/fuzz/fuzz.c sandboxd/guest/tar_read.c \
 			    sandboxd/guest/tar_write.c ;;
-	f_spec)		echo lib/spec_check.c lib/calls.c lib/codes.c $MSG ;;
+	f_spec)		echo $SPEC lib/codes.c $MSG ;;
 	esac
 }
 
