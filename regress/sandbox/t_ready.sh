@@ -38,8 +38,14 @@ fields_body()
 		frontend CapInh
 		frontend CapPrm
 		frontend CapEff
+		store CapEff
+		broker CapEff
+		runner CapEff
 		frontend CapBnd
 		frontend CapAmb
+		store CapAmb
+		broker CapAmb
+		runner CapAmb
 		store NoNewPrivs
 		frontend Threads
 		store SigBlk
