@@ -175,8 +175,11 @@ fuzz()
 	[ ! -d "$(atf_get_srcdir)/seeds/$t" ] ||
 	    cp "$(atf_get_srcdir)/seeds/$t"/* "seeds/$t/"
 	seeds=$(find "seeds/$t" -type f | wc -l)
+	# The bounds of names in an archive lie beyond what others need.
+	max=4096
+	[ "$t" != f_tar ] || max=16384
 	# The check goes the same way each time, as far as it comes.
-	ASAN_OPTIONS=detect_leaks=1 ./"$t" -dict=dict -max_len=4096 \
+	ASAN_OPTIONS=detect_leaks=1 ./"$t" -dict=dict -max_len=$max \
 	    -seed=1 -max_total_time="${FUZZ_SECONDS:-10}" \
 	    -timeout=600 \
 	    -rss_limit_mb=2048 -print_final_stats=1 -print_funcs=0 \
