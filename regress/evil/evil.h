@@ -65,6 +65,11 @@ void	 play_streams(void);
 void	 play_nocall(void);
 void	 play_nodone(void);
 
+/* evil_works.c */
+void	 play_works(void);
+void	 play_workuser(void);
+void	 play_work(void);
+
 /* evil_play.c */
 /*
  * One form of a field of a message, each third with a descriptor; 0 if there

@@ -241,6 +241,113 @@ unasked_cleanup()
 	evil_cleanup
 }
 
+# What a number, a user or a name of a workspace could be taken for instead.
+decoys()
+{
+	DECOYS="$STATE/900001 $STATE/work/-1 $STATE/work/0900001
+	    $STATE/work/900001x $STATE/work/keep $STATE/work/-2147483648
+	    $D/900001"
+	for d in $DECOYS; do
+		mkdir "$d" && echo "$CANARY_SECRET" >"$d/file" ||
+		    atf_fail "no $d"
+	done
+	# The workspace that is removed leads everywhere.
+	own=$(as_user "$EVIL_UID" "$CTL" show own |
+	    awk '$1 == "number" { print $2; exit }')
+	[ -n "$own" ] && [ -d "$STATE/work/$own" ] || atf_fail "number: $own"
+	ln -s "$CANARY" "$STATE/work/$own/link"
+	ln -s ../.. "$STATE/work/$own/up"
+	ln -s / "$STATE/work/$own/root"
+	_decoys_look >decoys.first
+}
+
+_decoys_look()
+{
+	for d in $DECOYS "$CANARY"; do
+		stat -c '%n %u %g %a %i' "$d" "$d"/*
+		cat "$d/file" 2>/dev/null
+	done
+	# The workspaces are seen in two places.
+	find "$STATE" -path "$STATE/work/[1-9]*" -prune -o \
+	    -path "$STATE/mnt/[1-9]*" -prune -o \
+	    -path "$STATE/runner/*/*" -prune -o -type d \
+	    -printf '%p %U %G %m\n' | sort
+}
+
+decoys_check()
+{
+	_decoys_look >decoys.now
+	cmp -s decoys.first decoys.now || {
+		diff decoys.first decoys.now >&2
+		atf_fail "$1: $(diff decoys.first decoys.now |
+		    grep '^[<>]' | head -n 1)"
+	}
+}
+
+atf_test_case works cleanup
+works_head()
+{
+	atf_set descr '(aS2, aF4) workspaces that nobody asked for, of another,' \
+	    'of any number and any user: nothing outside is touched'
+	atf_set timeout 1200
+}
+works_body()
+{
+	evil_world
+	history_start
+	daemon_start
+	decoys
+	daemon_stop
+	set -- "other=$CANARY_N" "canary=$CANARY_UID"
+
+	# From who may not at all, it is his end, and nothing else's.
+	for r in frontend broker runner; do
+		EVIL_SETS=2
+		evil_start $r work "$@"
+		await '[ "$(grep -c "^$r\[[0-9]*\]: broke the protocol; killed" \
+		    "$LOG")" -ge 2 ]' 300
+		evil_over
+		daemon_stop
+		canaries_check "$r"
+		decoys_check "$r"
+	done
+	# A user who is not of the range.
+	EVIL_SETS=5
+	evil_start store workuser "$@"
+	await '[ "$(grep -c "^store\[[0-9]*\]: broke the protocol; killed" \
+	    "$LOG")" -ge 5 ]' 300
+	[ "$(grep -c "workspace 900001: .* not of the range" "$LOG")" -ge 5 ] ||
+	    atf_fail "taken: $(grep evil "$LOG")"
+	evil_over
+	daemon_stop
+	[ ! -e "$STATE/work/900001" ] || atf_fail "it was made"
+	canaries_check workuser
+	decoys_check workuser
+
+	# The store's own orders: it has its sandboxes, and no more.
+	unset EVIL_SETS
+	evil_start store works "$@" "own=$own"
+	evil_played works
+	log_has "evil: [1-9][0-9]* orders done" || atf_fail "none was done"
+	sed -n 's/^store: evil/evil/p' "$LOG"
+	host_check works
+	decoys_check works
+	evil_next
+	evil_over
+	canaries_served works
+	host_check "works, later"
+	history_check works
+	evil_judge
+	daemon_stop
+	# What was made is gone, but for what sandboxes have.
+	ls "$STATE/work" | grep -x -e 9[01][0-9]* -e '[0-9]\{9,\}' >left
+	[ ! -s left ] || atf_fail "left: $(cat left)"
+}
+works_cleanup()
+{
+	evil_cleanup
+}
+
 atf_test_case bad cleanup
 bad_head()
 {
@@ -275,6 +382,7 @@ atf_init_test_cases()
 	atf_add_test_case bad
 	atf_add_test_case unasked
 	atf_add_test_case streams
+	atf_add_test_case works
 	atf_add_test_case store
 	atf_add_test_case broker
 	atf_add_test_case runner
