@@ -208,6 +208,7 @@ struct op {
 	char			 cause[CAUSE_MAX + 1];
 	TAILQ_ENTRY(op)		 queue;		/* for the broker */
 	int			 queued;
+	uint32_t		 order;		/* what it is asked for */
 };
 
 struct sandbox {

@@ -12,6 +12,7 @@
  *	store_audit.c		what was decided, as events
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
+ *	store_engine.c		what they ask of the Engine, in its order
  *	store_change.c		changes of a sandbox's state, as events
  *	store_exec.c		execs
  *	store_call.c		calls: files of a sandbox
@@ -19,10 +20,8 @@
  *	store_runner.c		the runner's pipe
  *	store_reconcile.c	what a start, or the Engine's return, finds
  *	store_recover.c		what it leaves in doubt
- *	store_events.c		subscriptions, verification of the log
  *	store_filter.c		which events they are about
  *	store_types.c		what each event may say
-
  *	store_events.c		subscriptions
  *	store_log.c		verification and dump of the log
  *	store_retain.c		the end of a history
@@ -382,10 +381,12 @@ void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
+
+/* store_engine.c */
+void		 engine_ask(struct sandbox *, uint32_t);
+void		 engine_answered(uint64_t);
+void		 engine_forget(struct op *);
 void		 engine_pump(void);
-void		 runner_listen(struct sandbox *);
-void		 runner_greet(struct sandbox *);
-void		 runner_unlisten(struct sandbox *);
 
 /* store_exec.c */
 int		 exec_recv_exec(struct chan *, struct frame *, void *);
@@ -426,6 +427,9 @@ int		 tty_recv_resize(struct chan *, struct frame *, void *);
 /* store_broker.c, store_runner.c */
 void		 store_dispatch_broker(int, short, void *);
 void		 store_dispatch_runner(int, short, void *);
+void		 runner_listen(struct sandbox *);
+void		 runner_greet(struct sandbox *);
+void		 runner_unlisten(struct sandbox *);
 int		 runner_recv_broke(struct chan *, struct frame *, void *);
 
 /* store_reconcile.c */

@@ -74,15 +74,19 @@ static const enum step steps[][12] = {
 	[OP_REIN] = { STEP_BOX_KILL, STEP_UNLISTEN, STEP_OVER },
 };
 
+/* What the Engine is asked for. */
+static const uint32_t order_of[] = {
+	[STEP_BOX_CREATE] = MSG_BOX_CREATE,
+	[STEP_BOX_START] = MSG_BOX_START,
+	[STEP_BOX_PAUSE] = MSG_BOX_PAUSE,
+	[STEP_BOX_UNPAUSE] = MSG_BOX_UNPAUSE,
+	[STEP_BOX_UPDATE] = MSG_BOX_UPDATE,
+	[STEP_BOX_KILL] = MSG_BOX_KILL,
+	[STEP_BOX_REMOVE] = MSG_BOX_REMOVE
+};
+
 static void	op_deadline(int, short, void *);
 static void	op_next(struct sandbox *);
-
-static struct sandbox *
-op_sandbox(struct op *op)
-{
-	return ((struct sandbox *)((char *)op -
-	    offsetof(struct sandbox, op)));
-}
 
 static enum step
 op_step(struct sandbox *sb)
@@ -98,187 +102,6 @@ fill_work(struct msg_work *m, struct sandbox *sb)
 	m->owner = sb->r.owner;
 	m->uid = sb->r.uid;
 	m->gid = sb->r.gid;
-}
-
-/* Which guest the runner is to expect: as far as it is known. */
-void
-runner_listen(struct sandbox *sb)
-{
-	struct msg_listen	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	m.owner = sb->r.owner;
-	m.boot = sb->r.boot;
-	m.pid = sb->r.pid;
-	pipe_send(&st.runner, MSG_LISTEN, sb->r.op, 0, 0, -1, &m);
-}
-
-void
-runner_greet(struct sandbox *sb)
-{
-	struct msg_listen	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	m.owner = sb->r.owner;
-	pipe_send(&st.runner, MSG_GREET, sb->r.op, 0, 0, -1, &m);
-}
-
-void
-runner_unlisten(struct sandbox *sb)
-{
-	struct msg_listen	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	m.owner = sb->r.owner;
-	sb->here = 0;
-	pipe_send(&st.runner, MSG_UNLISTEN, sb->r.op, 0, 0, -1, &m);
-}
-
-static void
-send_box_create(struct sandbox *sb)
-{
-	struct msg_box_create	 m;
-	struct proto_create	*c = sb->conf;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	strlcpy(m.id, sb->r.id, sizeof(m.id));
-	m.owner = sb->r.owner;
-	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
-	strlcpy(m.image, c->image, sizeof(m.image));
-	m.uid = sb->r.uid;
-	m.gid = sb->r.gid;
-	m.memory = c->memory;
-	m.mcpus = c->mcpus;
-	m.pids = c->pids;
-	m.readonly = c->readonly;
-	m.env = c->env;
-	pipe_send(&st.broker, MSG_BOX_CREATE, sb->op.number, 0, 0, -1, &m);
-}
-
-static void
-send_box_ref(struct sandbox *sb, uint32_t type)
-{
-	struct msg_box_ref	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	strlcpy(m.container, sb->r.container, sizeof(m.container));
-	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
-	m.grace = sb->op.grace;
-	pipe_send(&st.broker, type, sb->op.number, 0, 0, -1, &m);
-}
-
-static void
-send_box_update(struct sandbox *sb)
-{
-	struct msg_box_update	 m;
-	struct limits		 l;
-
-	memset(&m, 0, sizeof(m));
-	update_wanted(sb, &l);
-	m.n = sb->r.n;
-	strlcpy(m.container, sb->r.container, sizeof(m.container));
-	strlcpy(m.nonce, sb->r.nonce, sizeof(m.nonce));
-	m.memory = l.memory;
-	m.mcpus = l.mcpus;
-	m.pids = l.pids;
-	pipe_send(&st.broker, MSG_BOX_UPDATE, sb->op.number, 0, 0, -1, &m);
-}
-
-static void
-engine_order(struct sandbox *sb)
-{
-	fault("store.engine.before");
-	switch (op_step(sb)) {
-	case STEP_BOX_CREATE:
-		send_box_create(sb);
-		break;
-	case STEP_BOX_START:
-		send_box_ref(sb, MSG_BOX_START);
-		break;
-	case STEP_BOX_PAUSE:
-		send_box_ref(sb, MSG_BOX_PAUSE);
-		break;
-	case STEP_BOX_UNPAUSE:
-		send_box_ref(sb, MSG_BOX_UNPAUSE);
-		break;
-	case STEP_BOX_UPDATE:
-		send_box_update(sb);
-		break;
-	case STEP_BOX_KILL:
-		send_box_ref(sb, MSG_BOX_KILL);
-		break;
-	default:
-		send_box_ref(sb, MSG_BOX_REMOVE);
-		break;
-	}
-	fault("store.engine.after");
-}
-
-/*
- * The broker goes on until it is certain, and that may take for ever: some
- * containers cannot be killed.  They must not keep all others from theirs.
- */
-static void
-engine_late(int fd, short event, void *arg)
-{
-	struct slot	*slot = arg;
-
-	(void)fd;
-	(void)event;
-	log_warnx("operation %llu takes long: others are let past it",
-	    (unsigned long long)slot->number);
-	slot->number = 0;
-	engine_pump();
-}
-
-/* Sends what waits, as long as the broker has room for it. */
-void
-engine_pump(void)
-{
-	struct slot	*slot;
-	struct op	*op;
-	uint64_t	 ms = st.conf.t_delete;
-	int		 i;
-
-	if (ms > STORE_SLOT_MS)
-		ms = STORE_SLOT_MS;
-	for (i = 0; i < STORE_ENGINE_MAX; i++) {
-		slot = &st.slots[i];
-		if (slot->number != 0)
-			continue;
-		if ((op = TAILQ_FIRST(&st.forbroker)) == NULL)
-			return;
-		TAILQ_REMOVE(&st.forbroker, op, queue);
-		op->queued = 0;
-		slot->number = op->number;
-		timer_set(&slot->late, engine_late, slot, ms);
-		engine_order(op_sandbox(op));
-	}
-}
-
-static void
-engine_answered(uint64_t number)
-{
-	int	 i;
-
-	for (i = 0; i < STORE_ENGINE_MAX; i++)
-		if (number != 0 && st.slots[i].number == number) {
-			st.slots[i].number = 0;
-			timer_del(&st.slots[i].late);
-		}
-}
-
-static void
-op_dequeue(struct op *op)
-{
-	if (op->queued)
-		TAILQ_REMOVE(&st.forbroker, op, queue);
-	op->queued = 0;
 }
 
 /*
@@ -504,9 +327,7 @@ op_do(struct sandbox *sb, enum step step)
 	case STEP_BOX_UPDATE:
 	case STEP_BOX_KILL:
 	case STEP_BOX_REMOVE:
-		TAILQ_INSERT_TAIL(&st.forbroker, &sb->op, queue);
-		sb->op.queued = 1;
-		engine_pump();
+		engine_ask(sb, order_of[step]);
 		break;
 	case STEP_HELLO:
 		op_meet(sb);
@@ -561,7 +382,7 @@ op_start(struct sandbox *sb, enum op_kind kind)
 	uint64_t	 ms;
 	int		 undo;
 
-	op_dequeue(op);
+	engine_forget(op);
 	op->kind = kind;
 	/* The answer of what it undoes may still come under that number. */
 	undo = kind == OP_UNRESUME || kind == OP_UNMAKE ||
@@ -617,7 +438,7 @@ op_abort(struct sandbox *sb, const char *why)
 {
 	if (!sb->op.active)
 		return;
-	op_dequeue(&sb->op);
+	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = 0;
 	strlcpy(sb->op.cause, why, sizeof(sb->op.cause));
@@ -633,7 +454,7 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 
 	if (!op->active || op->committing)
 		return;
-	op_dequeue(op);
+	engine_forget(op);
 	timer_del(&op->deadline);
 	switch (op->kind) {
 	case OP_RESTART:
@@ -713,7 +534,7 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	enum op_kind	 kind = sb->op.kind;
 	int		 was = sb->op.active;
 
-	op_dequeue(&sb->op);
+	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = sb->op.committing = 0;
 	switch (verb) {

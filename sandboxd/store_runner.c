@@ -11,6 +11,43 @@
 #include "log.h"
 #include "store.h"
 
+/* Which guest the runner is to expect: as far as it is known. */
+void
+runner_listen(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	m.boot = sb->r.boot;
+	m.pid = sb->r.pid;
+	pipe_send(&st.runner, MSG_LISTEN, sb->r.op, 0, 0, -1, &m);
+}
+
+void
+runner_greet(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	pipe_send(&st.runner, MSG_GREET, sb->r.op, 0, 0, -1, &m);
+}
+
+void
+runner_unlisten(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	sb->here = 0;
+	pipe_send(&st.runner, MSG_UNLISTEN, sb->r.op, 0, 0, -1, &m);
+}
+
 struct reborn {
 	struct sandbox		*sb;
 	struct msg_guest_hello	 m;
