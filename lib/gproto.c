@@ -33,6 +33,7 @@ static const struct gp_rule {
 	[GP_PONG] =	{ "PONG", GP_GUEST, 0, 8, 8 },
 	[GP_CALL_END] =	{ "CALL_END", GP_GUEST, HAS_K, 41,
 			    40 + CALL_TEXT_MAX + 1 },
+	[GP_OUTPUT_END] = { "OUTPUT_END", GP_GUEST, HAS_K, 8, 8 },
 
 	[GP_WELCOME] =	{ "WELCOME", GP_RUNNER, 0, 4, 4 },
 	[GP_START] =	{ "START", GP_RUNNER, HAS_K, 38,

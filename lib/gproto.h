@@ -33,7 +33,8 @@
  * connection: with that it ends, and is never done again.  Its input and its
  * output go by INPUT, INPUT_ACK, INPUT_END, OUTPUT and ACK as those of an exec
  * do, output as stream 1; CANCEL ends it early.  CALL_END comes once for each
- * CALL, after the last OUTPUT.
+ * CALL, after the last OUTPUT.  Of one that carries a connection OUTPUT_END
+ * may come before it: there is no output any more, and input is taken still.
  *
  * Frames may reach the guest late: one about an exec that it does not know
  * (any more) is ignored, START and RESUME apart, which are always answered.
@@ -119,6 +120,7 @@ enum gp_type {
 	GP_BYE,			/* answer to STOP, last frame */
 	GP_PONG,
 	GP_CALL_END,		/* the end of a call */
+	GP_OUTPUT_END,		/* no output of a call after this many */
 
 	/* from the runner */
 	GP_WELCOME = 64,	/* answer to HELLO */
@@ -300,6 +302,10 @@ struct gp_input_end {
 	uint64_t	 total;
 };
 
+struct gp_output_end {
+	uint64_t	 total;
+};
+
 struct gp_signal {
 	uint32_t	 signo;		/* 1 to 64, numbers of Linux */
 	uint32_t	 flags;
@@ -455,5 +461,8 @@ int	 gp_decode_call(struct gp_call *, const struct gp_frame *);
 ssize_t	 gp_encode_call_end(uint8_t *, size_t, uint64_t,
 	    const struct gp_call_end *);
 int	 gp_decode_call_end(struct gp_call_end *, const struct gp_frame *);
+ssize_t	 gp_encode_output_end(uint8_t *, size_t, uint64_t,
+	    const struct gp_output_end *);
+int	 gp_decode_output_end(struct gp_output_end *, const struct gp_frame *);
 
 #endif /* GPROTO_H */

@@ -113,3 +113,29 @@ gp_decode_call_end(struct gp_call_end *m, const struct gp_frame *f)
 		return (-1);
 	return (0);
 }
+
+ssize_t
+gp_encode_output_end(uint8_t *buf, size_t size, uint64_t k,
+    const struct gp_output_end *m)
+{
+	struct gp_writer	 w;
+
+	if (!(k & GP_CALL_BIT))
+		return (-1);
+	gp_begin(&w, buf, size, GP_OUTPUT_END, k);
+	gp_put(&w, m->total, 8);
+	return (gp_end(&w));
+}
+
+int
+gp_decode_output_end(struct gp_output_end *m, const struct gp_frame *f)
+{
+	struct gp_reader	 r;
+
+	memset(m, 0, sizeof(*m));
+	gp_open(&r, f, GP_OUTPUT_END);
+	m->total = gp_take(&r, 8);
+	if (gp_close(&r) == -1 || !(f->k & GP_CALL_BIT))
+		return (-1);
+	return (0);
+}

@@ -54,6 +54,7 @@ struct sandbox_answer {
 		struct proto_control	 control;
 		struct proto_heartbeat	 heartbeat;
 		struct proto_result	 result;
+		struct proto_output_end	 output_end;
 	} u;
 };
 

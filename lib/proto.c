@@ -318,6 +318,11 @@ static const struct msg_field f_result[] = {
 	MSG_F(proto_result, flags, M_UINT, 0, M_OPT),
 };
 
+static const struct msg_field f_output_end[] = {
+	MSG_F(proto_output_end, stream, M_UINT, 2, 0),
+	MSG_F(proto_output_end, offset, M_UINT, 0, 0),
+};
+
 static const struct msg_field f_proc[] = {
 	MSG_F(proto_proc, name, M_STR, 0, 0),
 	MSG_F(proto_proc, pid, M_UINT, 0, 0),
@@ -508,6 +513,8 @@ static const struct msg_def defs[PROTO_MAX] = {
 	    proto_heartbeat, f_heartbeat),
 	[PROTO_RESULT] = MSG_DEF(PROTO_RESULT, "result", proto_result,
 	    f_result),
+	[PROTO_OUTPUT_END] = MSG_DEF(PROTO_OUTPUT_END, "output_end",
+	    proto_output_end, f_output_end),
 };
 
 const struct msg_def *

@@ -92,6 +92,7 @@ enum proto_type {
 	PROTO_DUMP,
 	PROTO_HEARTBEAT,	/* of a subscription that has nothing to tell */
 	PROTO_RESULT,		/* of a call that was carried out */
+	PROTO_OUTPUT_END,	/* of one that goes on without output */
 	PROTO_MAX
 };
 
@@ -432,6 +433,12 @@ struct proto_stalled {
 
 /* Input bytes that the guest has taken; a client may forget those. */
 struct proto_input_ack {
+	uint64_t	 offset;
+};
+
+/* The server of a connection has ended what it says, after so many bytes. */
+struct proto_output_end {
+	uint32_t	 stream;
 	uint64_t	 offset;
 };
 

@@ -407,6 +407,7 @@ take_own(struct sandbox_job *p, struct sandbox_answer *a)
 		return (0);
 	case PROTO_STALLED:
 	case PROTO_RESULT:
+	case PROTO_OUTPUT_END:
 		if (p->io->note != NULL)
 			p->io->note(p->io->arg, a);
 		return (0);

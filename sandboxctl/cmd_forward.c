@@ -38,7 +38,9 @@ struct conn {
 	uint64_t		 got;	/* bytes of output */
 	uint64_t		 want;	/* and how many there were */
 	int			 result;
+	int			 out_over;	/* there is no more of it */
 	int			 ended;	/* our side of the socket is shut */
+	int			 hup;	/* and so is the client's */
 };
 
 struct forward {
@@ -102,7 +104,7 @@ conn_write(struct forward *f, struct conn *c)
 		c->off += n;
 	}
 	c->off = c->len = 0;
-	if (c->job != NULL || c->ended)
+	if (c->ended || !c->out_over || c->got != c->want)
 		return (0);
 	/* All of it is there: the rest is who reads it to say. */
 	c->ended = 1;
@@ -131,10 +133,16 @@ conn_note(void *arg, const struct sandbox_answer *a)
 {
 	struct conn	*c = arg;
 
-	if (a->type != PROTO_RESULT)
-		return;
-	c->result = 1;
-	c->want = a->u.result.out;
+	switch (a->type) {
+	case PROTO_OUTPUT_END:
+		c->out_over = 1;
+		c->want = a->u.output_end.offset;
+		break;
+	case PROTO_RESULT:
+		c->result = c->out_over = 1;
+		c->want = a->u.result.out;
+		break;
+	}
 }
 
 static void
@@ -165,7 +173,7 @@ conn_accept(struct forward *f)
 	memset(c, 0, offsetof(struct conn, buf));
 	c->off = c->len = 0;
 	c->got = c->want = 0;
-	c->result = c->ended = 0;
+	c->result = c->out_over = c->ended = c->hup = 0;
 	c->s = c->io.in = s;
 	c->io.out = conn_out;
 	c->io.note = conn_note;
@@ -220,10 +228,11 @@ conn_fds(struct conn *c, struct pollfd *pfd)
 		return (-1);
 	if (c->job != NULL)
 		wait = sandbox_job_fds(c->job, pfd);
-	pfd[P_SOCK].fd = c->s;
+	/* Both its ends are known: it has no other news. */
+	pfd[P_SOCK].fd = c->hup && c->job != NULL ? -1 : c->s;
 	pfd[P_SOCK].revents = 0;
 	pfd[P_SOCK].events = c->off < c->len ? POLLOUT :
-	    c->ended ? POLLIN : 0;
+	    c->ended && c->job == NULL ? POLLIN : 0;
 	if (c->off < c->len)
 		pfd[0].fd = pfd[1].fd = -1;
 	return (wait);
@@ -232,18 +241,21 @@ conn_fds(struct conn *c, struct pollfd *pfd)
 static void
 conn_turn(struct forward *f, struct conn *c, struct pollfd *pfd)
 {
-	if (c->s == -1 || pfd[P_SOCK].fd != c->s)
+	if (c->s == -1 || (pfd[P_SOCK].fd != c->s && !c->hup))
 		return;
-	if (c->ended) {
+	if (c->ended && c->job == NULL) {
 		if (pfd[P_SOCK].revents != 0)
 			conn_rest(c);
 		return;
 	}
 	/* Both sides are shut, and we have not: it was reset. */
-	if (pfd[P_SOCK].revents & (POLLERR | POLLHUP)) {
+	if (pfd[P_SOCK].revents & POLLERR ||
+	    (pfd[P_SOCK].revents & POLLHUP && !c->ended)) {
 		conn_reset(f, c);
 		return;
 	}
+	if (pfd[P_SOCK].revents & POLLHUP)
+		c->hup = 1;
 	if (c->job != NULL && sandbox_job_turn(c->job, pfd) == -1) {
 		conn_reset(f, c);
 		return;

@@ -52,6 +52,8 @@ file_note(void *arg, const struct sandbox_answer *a)
 {
 	struct call	*c = arg;
 
+	if (a->type == PROTO_OUTPUT_END)
+		tell(c, a->type, &a->u);
 	if (a->type != PROTO_RESULT)
 		return;
 	c->result = a->u.result;

@@ -72,6 +72,7 @@ static const struct pipe_handler from_runner[] = {
 	{ PROTO_GAP, request_recv_answer },
 	{ PROTO_STALLED, request_recv_answer },
 	{ PROTO_INPUT_ACK, request_recv_answer },
+	{ PROTO_OUTPUT_END, request_recv_answer },
 	{ MSG_STREAM_END, request_recv_stream_end },
 };
 

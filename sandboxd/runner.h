@@ -243,6 +243,8 @@ struct call {
 	uint64_t	 got;		/* from the guest */
 	uint64_t	 put;		/* into the pipe */
 	uint64_t	 acked;
+	int		 out_over;	/* OUTPUT_END has come */
+	int		 out_told;	/* and the client knows */
 	uint8_t		*buf;		/* [put, got), from head */
 	size_t		 head;
 	/* Input. */
@@ -391,6 +393,7 @@ void		 pass_data(struct call *, const struct blob *);
 void		 pass_close(struct call *);
 void		 pass_pump(struct box *);
 int		 pass_recv_output(struct guest *, const struct gp_frame *);
+int		 pass_recv_output_end(struct guest *, const struct gp_frame *);
 int		 pass_recv_input_ack(struct guest *,
 		    const struct gp_frame *);
 

@@ -474,6 +474,8 @@ guest_recv_call(struct guest *g, const struct gp_frame *f)
 	switch (f->type) {
 	case GP_OUTPUT:
 		return (pass_recv_output(g, f));
+	case GP_OUTPUT_END:
+		return (pass_recv_output_end(g, f));
 	case GP_INPUT_ACK:
 		return (pass_recv_input_ack(g, f));
 	case GP_CALL_END:

@@ -121,6 +121,23 @@ pass_write(struct call *c, const uint8_t *p, size_t len, size_t *n)
 	return (-1);
 }
 
+/* The pipe has all that there is of it, and only input goes on. */
+static void
+pass_out_end(struct call *c)
+{
+	struct proto_output_end	 m;
+
+	if (!c->out_over || c->out_told || c->told || c->put < c->got)
+		return;
+	c->out_told = 1;
+	close_out(c);
+	memset(&m, 0, sizeof(m));
+	m.stream = GP_STDOUT;
+	m.offset = c->put;
+	pipe_send(&ch_frontend, PROTO_OUTPUT_END, 0, c->session, c->req, -1,
+	    &m);
+}
+
 static void
 pass_writable(int fd, short event, void *arg)
 {
@@ -144,6 +161,7 @@ pass_writable(int fd, short event, void *arg)
 		c->head = 0;
 	}
 	pass_ack(c);
+	pass_out_end(c);
 	call_try_end(c);
 }
 
@@ -186,7 +204,7 @@ pass_recv_output(struct guest *g, const struct gp_frame *f)
 	if (gp_decode_output(&m, f) == -1 || m.stream != GP_STDOUT)
 		return (-1);
 	if ((c = call_find(g->box, f->k)) == NULL || c->ended ||
-	    !(c->kind & CALL_OUT) || m.off != c->got) {
+	    !(c->kind & CALL_OUT) || c->out_over || m.off != c->got) {
 		g->why = "output of a call that has none there";
 		return (-1);
 	}
@@ -221,6 +239,24 @@ pass_recv_output(struct guest *g, const struct gp_frame *f)
 	pass_keep(c, m.data, m.len);
 	c->got += m.len;
 	pass_ack(c);
+	return (0);
+}
+
+int
+pass_recv_output_end(struct guest *g, const struct gp_frame *f)
+{
+	struct gp_output_end	 m;
+	struct call		*c;
+
+	if (gp_decode_output_end(&m, f) == -1)
+		return (-1);
+	if ((c = call_find(g->box, f->k)) == NULL || c->ended ||
+	    !(c->kind & CALL_NET) || c->out_over || m.total != c->got) {
+		g->why = "end of an output that has none there";
+		return (-1);
+	}
+	c->out_over = 1;
+	pass_out_end(c);
 	return (0);
 }
 

@@ -123,7 +123,8 @@ enum msg_type {
 
 	/*
 	 * Runner to frontend, header.session and req: PROTO_STREAM (+ fd),
-	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, and this one.  It comes
+	 * PROTO_GAP, PROTO_STALLED, PROTO_INPUT_ACK, PROTO_OUTPUT_END (before
+	 * the end of a call that carries a connection), and this one.  It comes
 	 * exactly once for each output stream that the request asked for
 	 * (EXEC with EXEC_ATTACH: 1 and 2, with EXEC_MERGE 1 alone; ATTACH
 	 * and LOGS: the bits 1 and 2 of streams; CALL: 1, if the call has

@@ -2,11 +2,17 @@
  * h_net server kind: listens on a port of the loopback, tells it, and serves
  * each connection: "echo" says again what it hears, to its end; "end" tells
  * how many bytes there were when they have ended; "reset" hears one byte and
- * resets; "hold" says one byte and nothing else.
+ * resets; "hold" says one byte and nothing else; "half" says four and ends that,
+ * and tells on its output how many bytes it has heard then; "flood" says bytes
+ * without an end; "deaf" says one byte and does not listen.
  *
  * h_net client port bytes: sends so many bytes, ends, and prints how many of
  * them came back as they were; h_net client port -: says one byte, hears one,
  * and waits for the end.  It exits 2 if the connection was reset.
+ *
+ * h_net client port bytes late: the same, but first it prints all that comes.
+ * h_net client port bytes deaf: says so many, or how many it could, does not
+ * listen, and waits to be killed.
  *
  * The test links it statically, since it runs in a sandbox as well.
  */
@@ -55,8 +61,16 @@ serve(int s, const char *kind)
 	ssize_t		 n;
 	char		 text[32];
 
-	if (strcmp(kind, "hold") == 0)
+	if (strcmp(kind, "hold") == 0 || strcmp(kind, "deaf") == 0)
 		put(s, "h", 1);
+	if (strcmp(kind, "half") == 0) {
+		put(s, "half", 4);
+		shutdown(s, SHUT_WR);
+	}
+	while (strcmp(kind, "flood") == 0)
+		put(s, buf, sizeof(buf));
+	if (strcmp(kind, "deaf") == 0)
+		pause();
 	while ((n = read(s, buf, sizeof(buf))) > 0) {
 		total += n;
 		if (strcmp(kind, "echo") == 0)
@@ -69,6 +83,10 @@ serve(int s, const char *kind)
 	if (strcmp(kind, "end") == 0)
 		put(s, text, snprintf(text, sizeof(text), "%llu\n",
 		    (unsigned long long)total));
+	if (strcmp(kind, "half") == 0) {
+		printf("%llu\n", (unsigned long long)total);
+		fflush(stdout);
+	}
 	close(s);
 	exit(0);
 }
@@ -172,6 +190,42 @@ client_waits(const char *port)
 	exit(n == 0 ? 0 : 2);
 }
 
+/* Speaks only when the other end has said all that it has to say. */
+static void
+client_late(const char *port, uint64_t total)
+{
+	ssize_t	 n;
+	int	 s = client_connect(port);
+
+	while ((n = read(s, buf, sizeof(buf))) > 0)
+		if (write(STDOUT_FILENO, buf, n) != n)
+			err(1, "write");
+	if (n == -1)
+		exit(2);
+	for (; total > 0; total -= n) {
+		n = total < sizeof(buf) ? total : sizeof(buf);
+		put(s, buf, n);
+	}
+	shutdown(s, SHUT_WR);
+	if (poll(&(struct pollfd){ s, 0, 0 }, 1, -1) == -1)
+		err(1, "poll");
+}
+
+static void
+client_deaf(const char *port, uint64_t total)
+{
+	ssize_t	 n;
+	int	 s = client_connect(port);
+
+	puts("connected");
+	fflush(stdout);
+	for (; total > 0; total -= n) {
+		n = total < sizeof(buf) ? total : sizeof(buf);
+		put(s, buf, n);
+	}
+	pause();
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -179,9 +233,13 @@ main(int argc, char *argv[])
 		server(argv[2]);
 	else if (argc == 4 && strcmp(argv[3], "-") == 0)
 		client_waits(argv[2]);
+	else if (argc == 5 && strcmp(argv[4], "late") == 0)
+		client_late(argv[2], strtoull(argv[3], NULL, 10));
+	else if (argc == 5)
+		client_deaf(argv[2], strtoull(argv[3], NULL, 10));
 	else if (argc == 4)
 		client(argv[2], strtoull(argv[3], NULL, 10));
 	else
-		errx(1, "usage: h_net server kind | client port bytes");
+		errx(1, "usage: h_net server kind | client port bytes [how]");
 	return (0);
 }

@@ -13,7 +13,7 @@ begin()
 	atf_check "$CTL" put "$BOX" net net
 }
 
-# server kind: its port inside is INSIDE
+# server kind: its port inside is INSIDE, its name SERVER
 server()
 {
 	local e
@@ -22,6 +22,7 @@ server()
 	    atf_fail "no server"
 	await "\"$CTL\" logs $e | grep -q ." 60
 	INSIDE=$("$CTL" logs "$e")
+	SERVER=$e
 }
 
 # forward ports: in the background, its number in FWD, the host's port in PORT
@@ -167,6 +168,118 @@ ends_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case half cleanup
+half_head()
+{
+	atf_set descr 'a server that says no more is still spoken to'
+	atf_set timeout 600
+}
+half_body()
+{
+	begin
+	server half
+	forward "0:$INSIDE"
+	for n in 0 1 65536 10000000; do
+		atf_check -o inline:'half' timeout 120 ./net client "$PORT" $n \
+		    late
+		await '"$CTL" logs "$SERVER" | tail -n 1 | grep -qx $n' 60
+	done
+	# Both at once, many times: whichever end comes first.
+	i=0
+	pids=
+	while [ $i -lt 40 ]; do
+		i=$((i + 1))
+		timeout 120 ./net client "$PORT" 1000 late >o.$i 2>&1 &
+		pids="$pids $!"
+	done
+	for p in $pids; do
+		wait "$p" || atf_fail "a client ended with $?"
+	done
+	await '[ "$("$CTL" logs "$SERVER" | grep -cx 1000)" -eq 40 ]' 60
+	await calls_over 60
+	atf_check_equal '' "$(cat forward.err)"
+	forward_ends
+	daemon_stop
+}
+half_cleanup()
+{
+	daemon_cleanup
+}
+
+# highest pid: the most memory that it has had, in KiB
+highest()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"
+}
+
+# It stands still: nothing has moved in a second.
+stands_still()
+{
+	b=$(cat "/proc/$FWD/io" | sed -n 's/^[rw]char: //p')
+	sleep 1
+	[ "$b" = "$(cat "/proc/$FWD/io" | sed -n 's/^[rw]char: //p')" ]
+}
+
+atf_test_case floods cleanup
+floods_head()
+{
+	atf_set descr 'who does not read is waited for, by nobody else, and bounded'
+	atf_set timeout 600
+}
+floods_body()
+{
+	begin
+	server flood
+	flood=$INSIDE
+	server deaf
+	deaf=$INSIDE
+	deafname=$SERVER
+	server echo
+	runner=$(daemon_child runner)
+	had=$(highest "$runner")
+	for kind in flood deaf; do
+		eval "forward \"0:\$$kind\""
+		fds=$(ls "/proc/$FWD/fd" | wc -l)
+		held=
+		i=0
+		while [ $i -lt 20 ]; do
+			i=$((i + 1))
+			./net client "$PORT" $([ $kind = deaf ] &&
+			    echo 1000000000 || echo 1) deaf >o.$i 2>&1 &
+			held="$held $!"
+		done
+		await '[ "$(cat o.* | grep -c connected)" -eq 20 ]' 60
+		await stands_still 120
+		used=$(highest "$FWD")
+		[ "$used" -lt 20000 ] || atf_fail "$kind: forward has $used KiB"
+		used=$(highest "$runner")
+		[ "$used" -lt $((had + 40000)) ] ||
+		    atf_fail "$kind: the runner has $used KiB, and had $had"
+		# Others are served, by this and by another forward.
+		atf_check -o inline:'ok\n' timeout 60 "$CTL" exec "$BOX" echo ok
+		slow=$FWD
+		forward "0:$INSIDE"
+		atf_check -o inline:'1000000\n' timeout 60 ./net client "$PORT" \
+		    1000000
+		forward_ends
+		FWD=$slow
+		kill -KILL $held
+		wait $held 2>/dev/null
+		rm -f o.*
+		await '[ "$(ls "/proc/$FWD/fd" | wc -l)" -eq "$fds" ]' 60
+		# To one that never listens even the end cannot be told.
+		[ $kind = flood ] ||
+		    atf_check "$CTL" kill "$deafname" </dev/null
+		await calls_over 60
+		forward_ends
+	done
+	daemon_stop
+}
+floods_cleanup()
+{
+	daemon_cleanup
+}
+
 # A port of the host that somebody has.
 listened()
 {
@@ -217,4 +330,6 @@ atf_init_test_cases()
 	atf_add_test_case bytes
 	atf_add_test_case ends
 	atf_add_test_case restart
+	atf_add_test_case half
+	atf_add_test_case floods
 }

@@ -33,6 +33,7 @@ decode(const struct gp_frame *f)
 		struct gp_stop		 stop;
 		struct gp_call		 call;
 		struct gp_call_end	 call_end;
+		struct gp_output_end	 output_end;
 	} u;
 
 	/* Each decoder on each frame: it must know which are its own. */
@@ -56,6 +57,7 @@ decode(const struct gp_frame *f)
 	(void)gp_decode_stop(&u.stop, f);
 	(void)gp_decode_call(&u.call, f);
 	(void)gp_decode_call_end(&u.call_end, f);
+	(void)gp_decode_output_end(&u.output_end, f);
 }
 
 int

@@ -363,6 +363,7 @@ judge(const struct gp_frame *f)
 		struct gp_background	 background;
 		struct gp_ping		 ping;
 		struct gp_call_end	 call_end;
+		struct gp_output_end	 output_end;
 	} u;
 
 	switch (f->type) {
@@ -398,6 +399,9 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_CALL_END:
 		need(gp_decode_call_end(&u.call_end, f) == 0);
+		break;
+	case GP_OUTPUT_END:
+		need(gp_decode_output_end(&u.output_end, f) == 0);
 		break;
 	case GP_BYE:
 		need(gp_decode_bye(f) == 0);

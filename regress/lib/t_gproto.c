@@ -53,6 +53,8 @@ frame(struct gp_frame *f, ssize_t n, enum gp_sender sender, unsigned int type,
 } while (0)
 #define K_0
 #define K_7	7,
+#define CALL	(GP_CALL_BIT | 7)
+#define K_CALL	CALL,
 
 ATF_TC_WITHOUT_HEAD(guest_frames);
 ATF_TC_BODY(guest_frames, tc)
@@ -77,6 +79,7 @@ ATF_TC_BODY(guest_frames, tc)
 				    2, 1ULL << 40, 4, 5, 6 }, ex2;
 	struct gp_background	 bg = { 1, 2 }, bg2;
 	struct gp_ping		 pong = { 99 }, pong2;
+	struct gp_output_end	 oe = { 1ULL << 33 }, oe2;
 
 	(void)tc;
 	THERE_AND_BACK(hello, GP_HELLO, GP_GUEST, 0, hello, hello2);
@@ -112,6 +115,9 @@ ATF_TC_BODY(guest_frames, tc)
 	ATF_CHECK_EQ(bg.discarded, bg2.discarded);
 	THERE_AND_BACK(pong, GP_PONG, GP_GUEST, 0, pong, pong2);
 	ATF_CHECK_EQ(pong.cookie, pong2.cookie);
+	THERE_AND_BACK(output_end, GP_OUTPUT_END, GP_GUEST, CALL, oe,
+	    oe2);
+	ATF_CHECK_EQ(oe.total, oe2.total);
 }
 
 ATF_TC_WITHOUT_HEAD(runner_frames);

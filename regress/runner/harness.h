@@ -41,6 +41,7 @@ struct got {
 		struct proto_gap	 gap;
 		struct proto_stalled	 stalled;
 		struct proto_input_ack	 input_ack;
+		struct proto_output_end	 output_end;
 		char			 room[8192];
 	} u;
 };

@@ -39,6 +39,8 @@ struct call {
 	uint64_t	 idle;		/* since then */
 	uint64_t	 sent;		/* output, on its way to the runner */
 	uint64_t	 acked;
+	int		 net;		/* it is a connection */
+	int		 out_over;	/* there is no more of it */
 	/* Input: from base to end it is kept until the worker takes it. */
 	uint8_t		*ring;
 	uint64_t	 base;
@@ -230,7 +232,8 @@ call_start(const struct gp_frame *f)
 	c->k = f->k;
 	c->sent = c->acked = c->base = c->end = c->told = 0;
 	c->total = UINT64_MAX;
-	c->in_over = c->blocked = 0;
+	c->in_over = c->out_over = c->blocked = 0;
+	c->net = m.op == CALL_CONNECT;
 	c->mark[0] = '\0';
 	if (m.op == CALL_MARK)
 		memcpy(c->mark, m.pattern, strlen(m.pattern) + 1);
@@ -419,6 +422,7 @@ call_event(uint32_t slot, uint32_t events)
 static int
 call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
 {
+	struct gp_output_end	 oe;
 	struct gp_call_end	 e;
 	struct gp_output	 m;
 	struct gp_frame		 f;
@@ -427,8 +431,13 @@ call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
 	    f.k != c->k)
 		return (0);
 	if (f.type == GP_OUTPUT && gp_decode_output(&m, &f) == 0 &&
-	    m.stream == GP_STDOUT && m.off == c->sent) {
+	    m.stream == GP_STDOUT && m.off == c->sent && !c->out_over) {
 		c->sent += m.len;
+		return (1);
+	}
+	if (f.type == GP_OUTPUT_END && c->net && !c->out_over &&
+	    gp_decode_output_end(&oe, &f) == 0 && oe.total == c->sent) {
+		c->out_over = 1;
 		return (1);
 	}
 	*over = 1;

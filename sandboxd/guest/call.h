@@ -66,6 +66,8 @@ uint8_t		*job_room(struct job *, size_t);
 int		 job_put(struct job *, size_t);
 /* What there is of it goes out now: for what has more only later. */
 int		 job_flush(struct job *);
+/* There is no more of it, though the call goes on. */
+int		 job_out_end(struct job *);
 /* The next bytes of input: how many, 0 at its end, -1: it was given up. */
 ssize_t		 job_in(struct job *, const uint8_t **);
 /* Does anybody still wait for it?  For what takes long without streams. */

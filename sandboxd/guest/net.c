@@ -1,7 +1,8 @@
 /*
  * CONNECT: a connection to a port of the sandbox, on its loopback, by the
  * input and the output of a call.  Neither way waits for the other one, since
- * a server that echoes reads no more until it has written.
+ * a server that echoes reads no more until it has written; and each has an end
+ * of its own.
  */
 
 #include <sys/socket.h>
@@ -20,6 +21,7 @@ struct net {
 	const uint8_t	*in;	/* what the socket has not taken yet */
 	size_t		 inlen;
 	int		 in_over;
+	int		 out_over;	/* the server has ended its own */
 };
 
 /* For one of the two, as far as they are wanted; -1: nobody waits for it. */
@@ -124,7 +126,13 @@ net_take(struct job *j, struct net *n)
 	return (net_write(j, n));
 }
 
-/* What the server says.  0, or -1 at its end. */
+/* What the server says; at its end the other way goes on, if there is one. */
+static int
+net_over(const struct net *n)
+{
+	return (n->in_over && n->inlen == 0 && n->out_over);
+}
+
 static int
 net_read(struct job *j, struct net *n)
 {
@@ -138,9 +146,26 @@ net_read(struct job *j, struct net *n)
 		return (0);
 	if (len == -1)
 		return (job_errno(j, errno, "read"));
-	if (len == 0 || job_put(j, len) == -1)
+	if (len == 0) {
+		n->out_over = 1;
+		return (net_over(n) ? 0 : job_out_end(j));
+	}
+	if (job_put(j, len) == -1)
 		return (-1);
 	return (job_flush(j));
+}
+
+/* Nothing is to be read any more: the connection can only fail. */
+static int
+net_failed(struct job *j, struct net *n)
+{
+	socklen_t	 size = sizeof(int);
+	int		 error = 0;
+
+	if (getsockopt(n->s, SOL_SOCKET, SO_ERROR, &error, &size) == -1 ||
+	    error == 0)
+		error = ECONNRESET;
+	return (job_errno(j, error, "write"));
 }
 
 static void
@@ -149,14 +174,15 @@ net_pass(struct job *j, struct net *n)
 	struct pollfd	 pfd[2];
 	short		 work, net;
 
-	for (;;) {
+	while (!net_over(n)) {
 		work = n->inlen == 0 && !n->in_over ? POLLIN : 0;
-		net = n->inlen > 0 ? POLLIN | POLLOUT : POLLIN;
+		net = (n->out_over ? 0 : POLLIN) |
+		    (n->inlen > 0 ? POLLOUT : 0);
 		if (net_poll(n, work, net, pfd) == -1)
 			return;
 		/* What a server says before it resets is read before that. */
 		if (pfd[1].revents & (POLLIN | POLLHUP | POLLERR) &&
-		    net_read(j, n) == -1)
+		    (n->out_over ? net_failed(j, n) : net_read(j, n)) == -1)
 			return;
 		if (pfd[1].revents & POLLOUT && net_write(j, n) == -1)
 			return;

@@ -150,6 +150,24 @@ job_flush(struct job *j)
 	return (out_flush(j));
 }
 
+int
+job_out_end(struct job *j)
+{
+	struct gp_output_end	 m;
+	uint8_t			 buf[GP_HDRLEN + 8];
+	ssize_t			 n;
+
+	if (out_flush(j) == -1)
+		return (-1);
+	m.total = j->end.out;
+	n = gp_encode_output_end(buf, sizeof(buf), j->k, &m);
+	if (n == -1 || packet_send(buf, n) == -1) {
+		j->lost = 1;
+		return (-1);
+	}
+	return (0);
+}
+
 /* A packet of the input.  0, or -1 when it is given up. */
 static int
 in_packet(struct job *j)
