@@ -10,6 +10,7 @@
 
 #include "history.h"
 #include "log.h"
+#include "scratch.h"
 
 #define PER_BATCH	4
 
@@ -17,6 +18,23 @@ struct life {
 	u_int	 execs;
 	int	 live;
 };
+
+const char *
+history_home(void)
+{
+	static char	 home[1024];
+
+	scratch_template(home, sizeof(home));
+	if (mkdtemp(home) == NULL)
+		err(1, "%s", home);
+	return (home);
+}
+
+double
+history_seconds(void)
+{
+	return (eventlog_clock() / 1e9);
+}
 
 void
 history_open(const char *home)
@@ -184,4 +202,22 @@ history_box(u_int execs, int live)
 	batch_following(&st.batch, body_box, done_box, l);
 	if (st.batch.nqueue >= PER_BATCH)
 		history_write();
+}
+
+int
+history_prove(struct logverify *v, double *longest)
+{
+	double	 begun, took;
+	int	 ret;
+
+	logverify_start(v, &st.log, NULL);
+	do {
+		begun = history_seconds();
+		ret = logverify_slice(v);
+		took = (history_seconds() - begun) * 1e3;
+		if (longest != NULL && took > *longest)
+			*longest = took;
+	} while (ret == 1);
+	logverify_end(v);
+	return (ret);
 }
