@@ -284,6 +284,13 @@ decoys_check()
 	}
 }
 
+# killed role times: each as an offender
+killed()
+{
+	[ "$(grep -c "^$1\[[0-9]*\]: broke the protocol; killed" "$LOG")" \
+	    -ge "$2" ]
+}
+
 atf_test_case works cleanup
 works_head()
 {
@@ -304,8 +311,7 @@ works_body()
 	for r in frontend broker runner; do
 		EVIL_SETS=2
 		evil_start $r work "$@"
-		await '[ "$(grep -c "^$r\[[0-9]*\]: broke the protocol; killed" \
-		    "$LOG")" -ge 2 ]' 300
+		await 'killed $r 2' 120
 		evil_over
 		daemon_stop
 		canaries_check "$r"
@@ -314,8 +320,7 @@ works_body()
 	# A user who is not of the range.
 	EVIL_SETS=5
 	evil_start store workuser "$@"
-	await '[ "$(grep -c "^store\[[0-9]*\]: broke the protocol; killed" \
-	    "$LOG")" -ge 5 ]' 300
+	await 'killed store 5' 120
 	[ "$(grep -c "workspace 900001: .* not of the range" "$LOG")" -ge 5 ] ||
 	    atf_fail "taken: $(grep evil "$LOG")"
 	evil_over
