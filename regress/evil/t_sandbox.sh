@@ -83,6 +83,100 @@ hardened()
 	[ "${n:-2}" -ge 2 ] || atf_fail "$1: no filter but the guest's own"
 }
 
+# A word a line: what there is outside, by all ways to it.
+outside()
+{
+	# All there is of the host's addresses, and what clouds have.
+	for a in 127.0.0.1 169.254.169.254 169.254.170.2 100.100.100.200 \
+	    172.17.0.1 10.0.0.1 $(hostname -I 2>/dev/null); do
+		case $a in
+		*:*) a="[$a]" ;;
+		esac
+		echo "tcp:$a:$CANARY_PORT"
+		echo "tcp:$a:80"
+		# To its own it can send what nobody takes.
+		[ "$a" = 127.0.0.1 ] || echo "udp:$a:53"
+	done
+	echo "tcp:[::1]:$CANARY_PORT"
+	echo "tcp:[::ffff:127.0.0.1]:80"
+	echo "tcp:[fd00:ec2::254]:80"
+	echo "abstract:sbx-canary-$CANARY_PORT"
+	for r in '' /proc/1/root /proc/self/cwd/../../../../..; do
+		for s in "$SOCK" "$ENGINE" "$SBX_RECORDED" \
+		    /var/run/docker.sock /run/docker.sock \
+		    /run/containerd/containerd.sock \
+		    /run/sandboxd/sandboxd.sock; do
+			echo "unix:$r$s"
+		done
+		for f in "$STATE/work/$CANARY_N/secret" "$CANARY/user" \
+		    "$STATE/db" "$CONF" "$STATE/runner/log"; do
+			echo "file:$r$f"
+		done
+	done
+}
+
+# What was reached must not be.  Of this, what nobody can read can be opened
+# all the same, and is empty; the last is a process's own.
+judged()
+{
+	grep ': reached$' reached | grep -v -e '^file:/proc/kcore:' \
+	    -e '^write:/proc/self/attr/exec:' >bad
+	[ ! -s bad ]
+}
+
+# tells regexp option ...: in a container that lacks one thing of ours
+tells()
+{
+	local re
+
+	re=$1
+	shift
+	set -f
+	engine_docker run --rm --network "$NET" --log-driver none \
+	    --cap-drop ALL --security-opt no-new-privileges --read-only \
+	    -u 2000000001:2000000001 -v "$PWD/inside:/inside:ro" "$@" \
+	    --entrypoint /inside sandbox-base reach $(outside) \
+	    >reached 2>&1 || atf_fail "$*: $(head -n 1 reached)"
+	set +f
+	if [ -z "$re" ]; then
+		judged || atf_fail "nothing is wrong with it: $(head -n 1 bad)"
+	elif judged; then
+		atf_fail "$*: is found to be as it should"
+	else
+		grep -q "^$re: reached\$" bad || atf_fail "$*: $(head -n 1 bad)"
+	fi
+}
+
+atf_test_case tells cleanup
+tells_head()
+{
+	atf_set descr '(aH2) what can be reached from a container that is not' \
+	    'as it should be is found by the same look'
+	atf_set timeout 900
+}
+tells_body()
+{
+	evil_world
+	NET=none
+	tells ""
+	NET=host
+	tells "tcp:127.0.0.1:$CANARY_PORT"
+	grep -q "^abstract:sbx-canary-$CANARY_PORT: reached" bad ||
+	    atf_fail "the host's names are not found: $(head -n 1 bad)"
+	NET=none
+	tells "unix:$SOCK" -v "${SOCK%/*}:${SOCK%/*}" -u 0
+	tells "unix:$ENGINE" -v "$ENGINE:$ENGINE" -u 0
+	tells "file:$STATE/work/$CANARY_N/secret" -u "$(stat -c %u \
+	    "$STATE/work/$CANARY_N")" \
+	    -v "$STATE/work/$CANARY_N:$STATE/work/$CANARY_N"
+	tells "file:$CANARY/user" -u "$CANARY_UID" -v "$CANARY:$CANARY"
+	evil_end
+}
+tells_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case reach cleanup
 reach_head()
 {
@@ -94,31 +188,9 @@ reach_body()
 {
 	evil_world
 	hardened created
-	# All there is of the host's addresses, and what clouds have.
-	set --
-	for a in 127.0.0.1 169.254.169.254 169.254.170.2 100.100.100.200 \
-	    172.17.0.1 10.0.0.1 $(hostname -I 2>/dev/null); do
-		case $a in
-		*:*) a="[$a]" ;;
-		esac
-		set -- "$@" "tcp:$a:$CANARY_PORT" "tcp:$a:80"
-		# To its own it can send what nobody takes.
-		[ "$a" = 127.0.0.1 ] || set -- "$@" "udp:$a:53"
-	done
-	set -- "$@" "tcp:[::1]:$CANARY_PORT" "tcp:[::ffff:127.0.0.1]:80" \
-	    "tcp:[fd00:ec2::254]:80" "abstract:sbx-canary-$CANARY_PORT"
-	for r in '' /proc/1/root /proc/self/cwd/../../../../..; do
-		for s in "$SOCK" "$ENGINE" "$SBX_RECORDED" \
-		    /var/run/docker.sock /run/docker.sock \
-		    /run/containerd/containerd.sock \
-		    /run/sandboxd/sandboxd.sock; do
-			set -- "$@" "unix:$r$s"
-		done
-		for f in "$STATE/work/$CANARY_N/secret" "$CANARY/user" \
-		    "$STATE/db" "$CONF" "$STATE/runner/log"; do
-			set -- "$@" "file:$r$f"
-		done
-	done
+	set -f
+	set -- $(outside)
+	set +f
 	for f in /.sandboxd/guest /proc/1/exe /proc/self/exe /.sandboxd/run/s \
 	    /proc/sys/kernel/core_pattern /proc/sysrq-trigger \
 	    /sys/kernel/uevent_helper /sys/fs/cgroup/release_agent \
@@ -132,11 +204,7 @@ reach_body()
 	evil exec mine ./inside reach "$@" >reached </dev/null ||
 	    atf_fail "cannot try"
 	[ "$(wc -l <reached)" = $# ] || atf_fail "not all was tried"
-	# What nobody can read can be opened all the same, and is empty; this
-	# program is its own.
-	grep ': reached$' reached | grep -v -e '^file:/proc/kcore:' \
-	    -e '^write:/proc/self/attr/exec:' >bad
-	[ ! -s bad ] || atf_fail "$(cat bad)"
+	judged || atf_fail "$(head -n 1 bad)"
 	evil exec mine sh -c 'kill -9 -1' >/dev/null 2>&1 </dev/null
 	# The guest's own socket has no name any more once it is connected.
 	evil exec mine sh -c 'find / -type s; find /dev -type b;
@@ -230,5 +298,6 @@ abuse_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case reach
+	atf_add_test_case tells
 	atf_add_test_case abuse
 }
