@@ -64,6 +64,7 @@ int	eventdb_open(struct eventdb *, const char *);
 /* When that has failed: for what reason, and then to read what can be. */
 int	eventdb_is_damaged(const struct eventdb *);
 int	eventdb_open_damaged(struct eventdb *);
+const char *eventdb_bad_table(struct eventdb *);
 void	eventdb_close(struct eventdb *);
 
 int	eventdb_begin(struct eventdb *);

@@ -123,3 +123,38 @@ eventdb_look(struct eventdb *e, enum eventdb_table t)
 		    eventdb_file[t]));
 	return (0);
 }
+
+static int
+damaged_entry(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
+    size_t nval)
+{
+	(void)arg;
+	(void)key;
+	(void)nkey;
+	(void)val;
+	(void)nval;
+	return (0);
+}
+
+/*
+ * The file of the first table that cannot be read to its end, or NULL: what
+ * recovery says of a bad page has its number and not its file.
+ */
+const char *
+eventdb_bad_table(struct eventdb *e)
+{
+	static const enum eventdb_table	 order[] = {
+		EDB_STATE, EDB_INDEX, EDB_EVENTS	/* the smallest first */
+	};
+	const char			*bad = NULL;
+	char				 why[sizeof(e->why)];
+	size_t				 i;
+
+	strlcpy(why, e->why, sizeof(why));
+	for (i = 0; i < sizeof(order) / sizeof(order[0]) && bad == NULL; i++)
+		if (eventdb_walk(e, order[i], "", 0, damaged_entry,
+		    NULL) == -1)
+			bad = eventdb_file[order[i]];
+	strlcpy(e->why, why, sizeof(e->why));
+	return (bad);
+}

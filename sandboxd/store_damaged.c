@@ -23,6 +23,23 @@ damaged(void)
 	return (st.damage[0] != '\0');
 }
 
+/* Where it is, if the reason does not say that. */
+static void
+damaged_where(void)
+{
+	char		 why[sizeof(st.damage)];
+	const char	*table;
+
+	if (strstr(st.damage, "checksum") == NULL ||
+	    strstr(st.damage, ".db") != NULL ||
+	    (table = eventdb_bad_table(&st.db)) == NULL)
+		return;
+	strlcpy(why, st.damage, sizeof(why));
+	snprintf(st.damage, sizeof(st.damage), "%s: %.*s", table,
+	    (int)(sizeof(st.damage) - 16), why);
+	log_warnx("event log: %s", st.damage);
+}
+
 /* Opens what can be opened; the reason is what the database has said. */
 void
 damaged_open(void)
@@ -34,6 +51,7 @@ damaged_open(void)
 	    eventlog_open(&st.log, &st.db) == -1)
 		fatalx("event log: %s: and nothing can be read: %s",
 		    st.damage, st.db.why);
+	damaged_where();
 	if (model_open(&st.model, &st.db) == -1)
 		log_warnx("event log: what sandboxes there are cannot be "
 		    "read: %s", st.db.why);
