@@ -32,49 +32,67 @@ die_of_pipe(void)
 	return (EXIT_SIGNAL + SIGPIPE);
 }
 
-static void
-attached_cancel(struct attached *at, struct sandbox *conn)
+/* Ends it, once, if it is one already. */
+void
+exec_cancel(struct sandbox *conn, char *exec, int *cancelled)
 {
 	struct proto_kill	 req;
 
-	if (at->cancelled || *at->exec == '\0')
+	if (*cancelled || *exec == '\0')
 		return;
 	memset(&req, 0, sizeof(req));
-	req.exec = at->exec;
+	req.exec = exec;
 	/* If it cannot be sent, the connection's loss is told elsewhere. */
 	if (sandbox_send(conn, PROTO_KILL, &req, NULL) == 0)
-		at->cancelled = 1;
+		*cancelled = 1;
 }
 
-/* Every byte, at once; -1 with errno in at->error. */
-static int
-attached_write(struct attached *at, int fd, const char *p, size_t len)
+static void
+attached_cancel(struct attached *at, struct sandbox *conn)
+{
+	exec_cancel(conn, at->exec, &at->cancelled);
+}
+
+/*
+ * Every byte, at once; -1 with errno.  A reader that stands still must not
+ * hold up what a signal has to do.
+ */
+int
+exec_write(int fd, const void *data, size_t len, void (*woken)(void *),
+    void *arg)
 {
 	struct pollfd	 pfd;
+	const char	*p = data;
 	ssize_t		 n;
 
 	while (len > 0) {
 		if ((n = write(fd, p, len)) >= 0) {
 			p += n;
-			len -= n;
-			continue;
-		}
-		if (errno == EINTR) {
-			/* A reader that stands still must not hold it up. */
-			if (signals_got() != 0)
-				attached_cancel(at, at->ctl->conn);
+			/* A signal leaves it with what was taken so far. */
+			if ((len -= n) > 0)
+				woken(arg);
 			continue;
 		}
 		if (errno == EAGAIN) {
 			pfd.fd = fd;
 			pfd.events = POLLOUT;
-			if (poll(&pfd, 1, -1) != -1 || errno == EINTR)
+			if (poll(&pfd, 1, -1) != -1)
 				continue;
 		}
-		at->error = errno;
-		return (-1);
+		if (errno != EINTR)
+			return (-1);
+		woken(arg);
 	}
 	return (0);
+}
+
+static void
+attached_woken(void *arg)
+{
+	struct attached	*at = arg;
+
+	if (signals_got() != 0)
+		attached_cancel(at, at->ctl->conn);
 }
 
 /* Output of the command, to where it belongs. */
@@ -87,8 +105,11 @@ attached_out(void *arg, int stream, const void *data, size_t len)
 	/* One stream that was asked for alone is what is to be read. */
 	if (stream == 2 && at->ctl->stream == 0)
 		fd = STDERR_FILENO;
-	if (at->error == 0 && attached_write(at, fd, data, len) == 0)
-		return (0);
+	if (at->error == 0) {
+		if (exec_write(fd, data, len, attached_woken, at) == 0)
+			return (0);
+		at->error = errno;
+	}
 	if (at->watches)
 		return (-1);
 	/*

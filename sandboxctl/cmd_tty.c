@@ -3,7 +3,6 @@
  */
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +57,7 @@ seat_repaint(struct seat *s, struct sandbox *conn)
 static void
 seat_cancel(struct seat *s, struct sandbox *conn)
 {
-	struct proto_kill	 k;
-
-	if (s->cancelled || *s->exec == '\0')
-		return;
-	memset(&k, 0, sizeof(k));
-	k.exec = s->exec;
-	if (sandbox_send(conn, PROTO_KILL, &k, NULL) == 0)
-		s->cancelled = 1;
+	exec_cancel(conn, s->exec, &s->cancelled);
 }
 
 /* -1: it is done, give up the rest. */
@@ -91,6 +83,25 @@ seat_leave(struct seat *s, struct sandbox *conn)
 	return (-1);
 }
 
+/* What signals have said. */
+static void
+seat_signals(struct seat *s, struct sandbox *conn)
+{
+	if (term_news())
+		s->resize = 1;
+	seat_resize(s, conn);
+	if (signals_got() != 0)
+		seat_cancel(s, conn);
+}
+
+static void
+seat_woken(void *arg)
+{
+	struct seat	*s = arg;
+
+	seat_signals(s, s->ctl->conn);
+}
+
 static int
 seat_wake(void *arg, struct sandbox *conn,
     const char *exec __attribute__((__unused__)))
@@ -98,11 +109,7 @@ seat_wake(void *arg, struct sandbox *conn,
 	struct seat	*s = arg;
 
 	signals_drain();
-	if (term_news())
-		s->resize = 1;
-	seat_resize(s, conn);
-	if (signals_got() != 0)
-		seat_cancel(s, conn);
+	seat_signals(s, conn);
 	return (s->leave ? seat_leave(s, conn) : 0);
 }
 
@@ -141,29 +148,16 @@ seat_write(void *arg, int stream __attribute__((__unused__)),
     const void *data, size_t len)
 {
 	struct seat	*s = arg;
-	const char	*p = data;
-	struct pollfd	 pfd;
-	ssize_t		 n;
 
-	while (len > 0 && s->error == 0) {
-		if ((n = write(STDOUT_FILENO, p, len)) >= 0) {
-			p += n;
-			len -= n;
-			s->shown += n;
-			continue;
-		}
-		if (errno == EINTR)
-			continue;
-		if (errno == EAGAIN) {
-			pfd.fd = STDOUT_FILENO;
-			pfd.events = POLLOUT;
-			if (poll(&pfd, 1, -1) != -1 || errno == EINTR)
-				continue;
-		}
-		s->error = errno;
-		/* The screen is gone, and with it who looked at it. */
-		seat_cancel(s, s->ctl->conn);
+	if (s->error != 0)
+		return (0);
+	if (exec_write(STDOUT_FILENO, data, len, seat_woken, s) == 0) {
+		s->shown += len;
+		return (0);
 	}
+	s->error = errno;
+	/* The screen is gone, and with it who looked at it. */
+	seat_cancel(s, s->ctl->conn);
 	return (0);
 }
 

@@ -190,6 +190,8 @@ int		 exec_attached(struct ctl *, char *, char **, int);
 int		 exec_attach(struct ctl *, struct proto_attach *);
 int		 logs_watch(struct ctl *, struct proto_attach *);
 int		 exec_status(struct ctl *, const struct proto_exec_info *);
+void	 exec_cancel(struct sandbox *, char *, int *);
+int	 exec_write(int, const void *, size_t, void (*)(void *), void *);
 int		 cmd_kill(struct ctl *);
 int		 cmd_logs(struct ctl *);
 int		 cmd_ps(struct ctl *);

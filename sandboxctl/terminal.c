@@ -120,8 +120,8 @@ term_signals(void)
 
 	memset(&sa, 0, sizeof(sa));
 	sigemptyset(&sa.sa_mask);
+	/* A write that waits is interrupted: its terminal may stand still. */
 	sa.sa_handler = term_told;
-	sa.sa_flags = SA_RESTART;
 	for (i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		if (sigaction(told[i], &sa, NULL) == -1)
 			return (-1);

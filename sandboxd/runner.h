@@ -349,6 +349,7 @@ int		 exec_recv_exit(struct guest *, const struct gp_frame *);
 
 /* runner_tty.c */
 int		 tty_refuse(struct guest *, struct exec *);
+const char *tty_cause(const struct exec *, const struct gp_not_started *);
 void		 tty_push(struct guest *, struct exec *);
 void		 tty_resize(struct box *, uint64_t, uint32_t, uint32_t);
 

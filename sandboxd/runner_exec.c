@@ -583,7 +583,8 @@ exec_recv_not_started(struct guest *g, const struct gp_frame *f)
 		g->why = "it had been started";
 		return (-1);
 	}
-	text = gp_cause_text(s.cause);
+	if ((text = tty_cause(ex, &s)) == NULL)
+		text = gp_cause_text(s.cause);
 	exec_not_started(ex, s.cause, s.error > INT32_MAX ? 0 :
 	    (int32_t)s.error, text != NULL ? text : "could not be started");
 	return (0);

@@ -3,6 +3,8 @@
  * which the last one counts: what waits for the guest takes no room.
  */
 
+#include <errno.h>
+
 #include "log.h"
 #include "runner.h"
 
@@ -18,6 +20,17 @@ tty_refuse(struct guest *g, struct exec *ex)
 	exec_not_started(ex, GP_NS_ERROR, 0,
 	    "the guest of this sandbox has no terminals");
 	return (1);
+}
+
+/* Why one on a terminal could not be started, if that is what failed; NULL. */
+const char *
+tty_cause(const struct exec *ex, const struct gp_not_started *s)
+{
+	if ((ex->flags & EXEC_TTY) == 0 || s->cause != GP_NS_LIMIT ||
+	    s->error != ENOSPC)
+		return (NULL);
+	return ("no terminal is left: a limit of the sandbox, or of the host, "
+	    "is reached");
 }
 
 /* The size, if the guest is to be told and can be. */

@@ -90,6 +90,19 @@ rig_limit(const struct rig *r)
 		err(1, "setrlimit");
 }
 
+/* Terminals of its own, as a container has. */
+static void
+rig_devpts(const struct rig *r)
+{
+	char	 opts[80];
+
+	snprintf(opts, sizeof(opts), "newinstance,ptmxmode=0666,mode=620,"
+	    "max=%d", r->ptys);
+	if (r->ptys != 0 && mount("devpts", "/dev/pts", "devpts", 0,
+	    opts) == -1)
+		err(1, "devpts");
+}
+
 /* PID 1 of the new namespace. */
 static void
 rig_exec(const struct rig *r, const char *prog)
@@ -102,6 +115,7 @@ rig_exec(const struct rig *r, const char *prog)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1 ||
 	    mount("proc", "/proc", "proc", 0, NULL) == -1)
 		err(1, "mount");
+	rig_devpts(r);
 	rig_limit(r);
 	if (chdir(r->work) == -1 || setgroups(0, NULL) == -1 ||
 	    setresgid(r->uid, r->uid, r->uid) == -1 ||

@@ -58,6 +58,7 @@ struct rig {
 	pid_t			 pid;		/* of PID 1, seen from here */
 	int			 nproc;		/* RLIMIT_NPROC, 0 none */
 	int			 nofile;	/* RLIMIT_NOFILE, 0 as it is */
+	int			 ptys;		/* at most; 0: the host's */
 	int			 caps;		/* keeps them, and may gain some */
 	const char		*guest;		/* the program, NULL the usual */
 	const char		*faults;	/* SANDBOXD_FAULT, or NULL */

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <atf-c.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,6 +342,32 @@ ROOT_TC(limit, "a terminal that cannot be had")
 	rig_end(r);
 }
 
+ROOT_TC(no_more, "all the terminals that there are, and one more")
+{
+	struct rig	*r = rig_new();
+	uint64_t	 k;
+
+	(void)tc;
+	r->ptys = 3;
+	rig_boot(r);
+	for (k = 1; k <= 3; k++)
+		ready(r, k, "echo ready; exec sleep 1000");
+	rig_sh(r, 4, KEYS, 0, 0, "exit 3");
+	rig_until(r, &r->jobs[4].not_started);
+	ATF_CHECK_EQ(GP_NS_LIMIT, r->jobs[4].ns.cause);
+	ATF_CHECK_EQ(ENOSPC, r->jobs[4].ns.error);
+	/* What needs none goes on, and one that has ended makes room. */
+	ATF_CHECK_EQ(5, rig_run(r, 5, "exit 5")->ex.code);
+	keys_end(r, 2, "\003");
+	rig_forget(r, 2);
+	rig_forget(r, 4);
+	rig_sync(r);
+	rig_sh(r, 6, TTY, 0, 0, "tty; exit 6");
+	rig_until(r, &r->jobs[6].ended);
+	ATF_CHECK_EQ(6, r->jobs[6].ex.code);
+	rig_end(r);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, streams);
@@ -354,5 +381,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, reopened);
 	ATF_TP_ADD_TC(tp, gone);
 	ATF_TP_ADD_TC(tp, limit);
+	ATF_TP_ADD_TC(tp, no_more);
 	return (atf_no_error());
 }

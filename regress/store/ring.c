@@ -406,7 +406,7 @@ ring_hello(uint64_t n, uint64_t boot, uint32_t pid)
 	m.n = n;
 	m.boot = boot;
 	m.pid = pid;
-	m.version = 1;
+	m.version = ring.guest == 0 ? 1 : ring.guest;
 	m.memory = 1 << 30;
 	m.mcpus = 1000;
 	m.pids = 100;

@@ -25,6 +25,7 @@ struct ring {
 	struct msg_conf	 conf;
 	uint32_t	 req;		/* newest request's number */
 	char		 nonce[33];	/* newest container's mark */
+	uint32_t	 guest;		/* version of guests; 0: 1 */
 };
 
 /* A message that was received; decoded in msg, to be cleared. */
@@ -48,6 +49,7 @@ struct got {
 		struct msg_start		 start;
 		struct msg_exec_ref		 ref;
 		struct msg_read			 read;
+		struct msg_resize		 resize;
 		char				 room[8192];
 	}		 m;
 };

@@ -232,6 +232,162 @@ killed_cleanup()
 	daemon_cleanup
 }
 
+# as_found s: its terminal is as it was before; raw s: it is not
+as_found()
+{
+	stty -g <"$(tm display -p -t "=$1:" '#{pane_tty}')" |
+	    cmp -s - "before.$1"
+}
+
+raw()
+{
+	! as_found "$1"
+}
+
+# The state of process $1 is $2, as ps(1) has it.
+process_is()
+{
+	grep -q "^State:[^A-Za-z]*$2" "/proc/$1/status"
+}
+
+atf_test_case stopped cleanup
+stopped_head()
+{
+	atf_set descr 'TSTP gives the terminal back, CONT takes it again'
+	atf_set timeout 600
+}
+stopped_body()
+{
+	world
+	box
+	cat >talk <<-'EOF'
+	trap 'stty size' WINCH
+	echo ready
+	until [ "$x" = over ]; do read -r x && echo "<$x>"; done
+	exit 7
+	EOF
+	"$CTL" exec "$BOX" sh -c 'cat >talk' <talk
+	in_terminal a "exec -it $BOX sh talk"
+	shows a '^ready'
+	await 'host_pids "sandboxctl .*[e]xec -it $BOX sh talk" >pid &&
+	    [ -s pid ]' 60
+	pid=$(cat pid)
+	rows=30
+	# One that asks first, and one that is stopped as it stands.
+	for signal in TSTP STOP; do
+		raw a || atf_fail "$signal: the terminal is not raw"
+		kill -$signal "$pid"
+		await 'process_is "$pid" T' 60
+		[ $signal = STOP ] || as_found a ||
+		    atf_fail "$signal: $(stty -a <"$(tm display -p -t =a: \
+		    '#{pane_tty}')")"
+		# Somebody else has the terminal meanwhile, and changes it.
+		stty sane <"$(tm display -p -t =a: '#{pane_tty}')"
+		tm resize-window -t =a: -x 90 -y $rows
+		kill -CONT "$pid"
+		await 'raw a' 60
+		shows a "^$rows 90"
+		type_in a "after $signal" Enter
+		shows a "^<after $signal>"
+		rows=$((rows + 1))
+	done
+	type_in a over Enter
+	ended a 7
+	# From a shell that has jobs: it is stopped, and comes to the front.
+	screen_new b <<-EOF
+	stty -g >before.b
+	ENV= PS1='host> ' exec sh -i
+	EOF
+	shows b '^host>'
+	type_in b "'$CTL' exec -it $BOX sh talk" Enter
+	shows b '^ready'
+	await 'host_pids "sandboxctl .*[e]xec -it $BOX sh talk" >pid &&
+	    [ -s pid ]' 60
+	kill -TSTP $(cat pid)
+	shows b 'Stopped'
+	type_in b 'echo mine$((1 + 1))' Enter
+	shows b '^mine2'
+	# In the background it takes nothing from who is in front.
+	kill -CONT $(cat pid)
+	type_in b 'echo still$((1 + 1))' Enter
+	shows b '^still2'
+	type_in b fg Enter
+	await 'type_in b here Enter; screen b | grep -q "^<here>"' 60
+	type_in b over Enter
+	await 'type_in b "echo status \$?" Enter; screen b |
+	    grep -q "^status [70]"' 60
+	daemon_stop
+}
+stopped_cleanup()
+{
+	screens_end
+	daemon_cleanup
+}
+
+# highest pid: the most memory that it has had, in KiB
+highest()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"
+}
+
+atf_test_case flood cleanup
+flood_head()
+{
+	atf_set descr 'output without an end to a terminal that nobody reads'
+	atf_set timeout 600
+}
+flood_body()
+{
+	world "limits { log 4M per exec }"
+	box
+	in_terminal a "exec -it $BOX sh -c 'echo calm; read x; echo back'"
+	shows a '^calm'
+	runner=$(daemon_child runner)
+	had=$(highest "$runner")
+	# The other end of its terminal is held, and never read.
+	python3 - "$CTL" exec -it "$BOX" yes "$(printf %0200d 0)" <<-'EOF' &
+	import os, pty, signal, sys
+	pid, fd = pty.fork()
+	if pid == 0:
+	    os.execv(sys.argv[1], sys.argv[1:])
+	with open("flooded", "w") as f:
+	    f.write(str(pid))
+	os.waitpid(pid, 0)
+	EOF
+	holder=$!
+	await '[ -s flooded ]' 60
+	pid=$(cat flooded)
+	await '"$CTL" ps "$BOX" | grep -q "yes.*running\|running.*yes"' 60
+	name=$("$CTL" ps "$BOX" | awk '/yes/ { print $1 }')
+	# It has met its bound: so much is kept for who would read it.
+	await '[ "$("$CTL" logs "$name" | wc -c)" -ge 100000 ]' 60
+	i=0
+	while [ $i -lt 5 ]; do
+		i=$((i + 1))
+		atf_check -o inline:'ok\n' timeout 60 "$CTL" exec "$BOX" echo ok
+	done
+	type_in a Enter
+	shows a '^back'
+	ended a 0
+	used=$(highest "$pid")
+	[ "$used" -lt 20000 ] || atf_fail "sandboxctl has $used KiB"
+	used=$(highest "$runner")
+	[ "$used" -lt $((had + 20000)) ] ||
+	    atf_fail "the runner has $used KiB, and had $had"
+	# One signal is passed on; a second one would be for itself.
+	kill -TERM "$pid"
+	await '! "$CTL" ps "$BOX" | grep -q running' 60
+	kill -KILL "$pid" 2>/dev/null
+	wait $holder 2>/dev/null
+	daemon_stop
+}
+flood_cleanup()
+{
+	[ ! -s flooded ] || kill -KILL $(cat flooded) 2>/dev/null
+	screens_end
+	daemon_cleanup
+}
+
 atf_test_case restart cleanup
 restart_head()
 {
@@ -299,5 +455,7 @@ atf_init_test_cases()
 	atf_add_test_case detach
 	atf_add_test_case killed
 	atf_add_test_case restart
+	atf_add_test_case stopped
+	atf_add_test_case flood
 	atf_add_test_case refused
 }

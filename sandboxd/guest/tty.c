@@ -78,8 +78,7 @@ tty_open(struct exec *e)
 
 	if (tty_pair(e) == 0)
 		return (0);
-	/* Too many of the host's: a limit as others are. */
-	error = errno == ENOSPC ? EAGAIN : errno;
+	error = errno;
 	output_close(e, 0);
 	tty_close(e);
 	errno = error;
