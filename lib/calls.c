@@ -32,6 +32,7 @@ static const struct {
 	[CALL_DIFF] = { "diff", CALL_OUT | CALL_REC },
 	[CALL_UNMARK] = { "unmark", 0 },
 	[CALL_CONNECT] = { "connect", CALL_IN | CALL_OUT | CALL_NET },
+	[CALL_CHANGES] = { "changes", CALL_OUT | CALL_REC },
 };
 
 int

@@ -37,6 +37,7 @@ enum call_op {
 	CALL_DIFF,		/* what has changed since a mark, or a time */
 	CALL_UNMARK,		/* a mark goes */
 	CALL_CONNECT,		/* bytes to and from port count, both ways */
+	CALL_CHANGES,		/* DIFF since a mark, with contents */
 	CALL_MAX
 };
 
@@ -69,7 +70,8 @@ enum call_op {
 #define CALL_F_EVERY	0x10000	/* every occurrence */
 #define CALL_F_CRLF	0x20000	/* as well with the file's line ends */
 #define CALL_F_NOTES	0x40000	/* what is left out is told in the stream */
-#define CALL_F_ALL	0x7ffff
+#define CALL_F_CONTENTS	0x80000	/* of text files are kept too */
+#define CALL_F_ALL	0xfffff
 
 #define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
 #define CALL_DATA_MAX	65536	/* of input in the request itself */
@@ -91,6 +93,7 @@ enum call_op {
 #define GREP_R_CONTEXT	0x1	/* beside one, none itself */
 #define GREP_R_CUT	0x2	/* a part of it */
 #define GREP_TEXT_MAX	16384	/* bytes of a line */
+#define CHANGE_DATA_MAX	16384	/* bytes of a file in one record */
 
 int		 call_known(uint32_t);
 const char	*call_name(uint32_t);		/* "unknown" for no call */

@@ -66,6 +66,19 @@ static const struct msg_field f_diff_rec[] = {
 const struct msg_def	 diff_rec_def = MSG_DEF(0, "diff_rec", diff_rec,
 			    f_diff_rec);
 
+static const struct msg_field f_change_rec[] = {
+	MSG_F(change_rec, kind, M_STR, 0, 0),
+	MSG_F(change_rec, name, M_TEXT, CALL_PATH_MAX, 0),
+	MSG_F(change_rec, mode, M_UINT, 0177777, 0),
+	MSG_F(change_rec, old_mode, M_UINT, 0177777, 0),
+	MSG_F(change_rec, code, M_UINT, CODE_MAX - 1, 0),
+	MSG_F(change_rec, why, M_TEXT, CALL_TEXT_MAX, 0),
+	MSG_F(change_rec, data, M_BLOB, CHANGE_DATA_MAX, 0),
+};
+
+const struct msg_def	 change_rec_def = MSG_DEF(0, "change_rec", change_rec,
+			    f_change_rec);
+
 /* Room for any record, aligned for each of its members. */
 union rec_any {
 	uint64_t	 align;
@@ -73,6 +86,7 @@ union rec_any {
 	struct grep_rec	 grep;
 	struct watch_rec watch;
 	struct diff_rec	 diff;
+	struct change_rec change;
 };
 
 static int

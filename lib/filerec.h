@@ -63,6 +63,21 @@ struct diff_rec {
 	int64_t		 old_mtime;
 };
 
+/*
+ * What CHANGES tells of one file: how it begins, the bytes that it had, those
+ * that it has, and its end; or that it cannot be told, which is all then.
+ */
+struct change_rec {
+	char		 kind[WATCH_KIND_MAX + 1]; /* a word */
+	char		*name;	/* where it begins */
+	uint32_t	 mode;	/* as in st_mode; 0: there is none */
+	uint32_t	 old_mode;
+	uint32_t	 code;	/* enum code: why it cannot be told */
+	char		*why;
+	struct blob	 data;
+};
+
+extern const struct msg_def	change_rec_def;
 extern const struct msg_def	diff_rec_def;
 extern const struct msg_def	file_rec_def;
 extern const struct msg_def	watch_rec_def;

@@ -1,6 +1,6 @@
 /*
  * cmd_diff.c: what has changed among the files of a sandbox since a mark, or
- * since it was made; and the marks.
+ * since it was made; the marks; and the work itself, as an archive or a patch.
  */
 
 #include <sys/stat.h>
@@ -124,6 +124,25 @@ cmd_diff(struct ctl *ctl)
 }
 
 int
+cmd_export(struct ctl *ctl)
+{
+	const char	*path = ctl->argc > 1 ? ctl->argv[1] : ".";
+
+	if (ctl->patch && ctl->exclude.n > 0)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
+		    "-x does not go with -p"));
+	if (!ctl->patch && ctl->mark != NULL)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "",
+		    "-M goes with -p alone"));
+	if (!ctl->patch)
+		(void)tree_get(ctl, path, "-");
+	else
+		(void)tree_patch(ctl, path, ctl->mark != NULL ? ctl->mark :
+		    MARK_SEED);
+	return (ctl->failed);
+}
+
+int
 cmd_mark(struct ctl *ctl)
 {
 	static char		 here[] = ".";
@@ -133,6 +152,7 @@ cmd_mark(struct ctl *ctl)
 
 	file_call(ctl, &c, CALL_MARK, path);
 	c.pattern = ctl->argv[1];
+	c.flags = ctl->contents ? CALL_F_CONTENTS : 0;
 	if (sandbox_file_call(ctl->conn, &c, NULL, &res) == -1)
 		(void)file_error(ctl, path);
 	else if (res.flags & CALL_R_DENIED)

@@ -116,19 +116,15 @@ tree_child(struct tree *t, char **argv, int in, int out, int verdict)
 	_exit(EXIT_OURS);
 }
 
-/* Starts the helper; its other end of the pipe is t->fd. */
+/*
+ * Starts the helper; its other end of the pipe is t->fd.  What it reads is
+ * ours if pack; what it writes else goes to out, or nowhere.
+ */
 static int
-tree_start(struct tree *t, int pack, const char *flags, const char *patterns)
+tree_helper(struct tree *t, char **argv, int pack, int out)
 {
-	char	 limit[24];
-	char	*argv[] = { (char *)(uintptr_t)"sandboxctl-tar",
-	    (char *)(uintptr_t)(pack ? "pack" : "unpack"),
-	    (char *)(uintptr_t)flags, limit, (char *)(uintptr_t)t->local,
-	    pack ? (char *)(uintptr_t)patterns : NULL, NULL };
 	int	 fds[2] = { -1, -1 }, say[2] = { -1, -1 }, null;
 
-	snprintf(limit, sizeof(limit), "%llu",
-	    (unsigned long long)t->ctl->most);
 	t->notes = memfd_create("notes", MFD_CLOEXEC);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (t->notes == -1 || null == -1 || pipe2(fds, O_CLOEXEC) == -1 ||
@@ -146,13 +142,27 @@ tree_start(struct tree *t, int pack, const char *flags, const char *patterns)
 	(void)fcntl(fds[0], F_SETPIPE_SZ, 1 << 20);
 	if (t->pid == 0)
 		tree_child(t, argv, pack ? null : fds[0],
-		    pack ? fds[1] : null, say[0]);
+		    pack ? fds[1] : out == -1 ? null : out, say[0]);
 	close(null);
 	close(say[0]);
 	t->verdict = say[1];
 	t->fd = fds[pack ? 0 : 1];
 	close(fds[pack ? 1 : 0]);
 	return (0);
+}
+
+static int
+tree_start(struct tree *t, int pack, const char *flags, const char *patterns)
+{
+	char	 limit[24];
+	char	*argv[] = { (char *)(uintptr_t)"sandboxctl-tar",
+	    (char *)(uintptr_t)(pack ? "pack" : "unpack"),
+	    (char *)(uintptr_t)flags, limit, (char *)(uintptr_t)t->local,
+	    pack ? (char *)(uintptr_t)patterns : NULL, NULL };
+
+	snprintf(limit, sizeof(limit), "%llu",
+	    (unsigned long long)t->ctl->most);
+	return (tree_helper(t, argv, pack, -1));
 }
 
 /* One thing that the helper tells; the end of it, or NULL. */
@@ -452,5 +462,38 @@ tree_get(struct ctl *ctl, const char *remote, const char *local)
 	}
 	if (ret == 0 && !stream)
 		tree_print(ctl, &t, local);
+	return (ret);
+}
+
+/* What has changed in a directory of the sandbox, as a patch to our output. */
+int
+tree_patch(struct ctl *ctl, const char *remote, const char *mark)
+{
+	char			 limit[24];
+	char			*argv[] = { (char *)(uintptr_t)"sandboxctl-tar",
+	    (char *)(uintptr_t)"patch", limit, NULL };
+	struct sandbox_file_io	 io = { NULL, tree_out, NULL };
+	struct proto_result	 res;
+	struct proto_call	 c;
+	struct tree		 t;
+	int			 ret;
+
+	/* Names of what is left out are below the directory. */
+	tree_begin(&t, ctl, remote, remote);
+	memset(&res, 0, sizeof(res));
+	snprintf(limit, sizeof(limit), "%llu", (unsigned long long)ctl->most);
+	if (tree_helper(&t, argv, 0, STDOUT_FILENO) != 0)
+		return (1);
+	file_call(ctl, &c, CALL_CHANGES, remote);
+	c.pattern = (char *)(uintptr_t)mark;
+	io.arg = &t;
+	progress_begin(ctl, 0);
+	ret = sandbox_file_call(ctl->conn, &c, &io, &res);
+	tree_close(&t.fd);
+	t.cut = ret == -1 && t.error == 0;
+	ret = tree_over(&t, ret, remote);
+	if (ret == 0 && res.flags & CALL_R_DENIED)
+		file_local(ctl, CODE_PERMISSION_DENIED, remote,
+		    "a part of it cannot be compared, and is left out");
 	return (ret);
 }

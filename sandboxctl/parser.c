@@ -77,6 +77,13 @@ static const struct option_def	 opts_ps[] = { OPT_ALL, OPT_END };
 static const struct option_def	 opts_diff[] = {
 	OPT_STRING('M', "mark", mark, "the name of a mark"), OPT_END
 };
+static const struct option_def	 opts_export[] = {
+	OPT_STRING('M', "mark", mark, "the name of a mark"), OPT_MOST,
+	OPT_FLAG('p', patch), OPT_EXCLUDE, OPT_END
+};
+static const struct option_def	 opts_mark[] = {
+	OPT_FLAG('c', contents), OPT_END
+};
 static const struct option_def	 opts_get[] = {
 	OPT_FLAG('a', atomic), OPT_MOST, OPT_FLAG('r', recurse),
 	OPT_EXCLUDE, OPT_END
@@ -142,6 +149,7 @@ const struct command commands[] = {
 	{ "events", opts_events, "[id]", 0, 1, 0, cmd_events },
 	{ "exec", opts_exec, "id command [argument ...]", 2, -1, CMD_STATUS,
 	    cmd_exec },
+	{ "export", opts_export, "id [path]", 1, 2, 0, cmd_export },
 	{ "extend", opts_extend, "id", 1, 1, 0, cmd_extend },
 	{ "forward", opts_none, "id [local:]port", 2, 2, 0, cmd_forward },
 	{ "get", opts_get, "id path ... local", 3, -1, 0, cmd_get },
@@ -153,7 +161,7 @@ const struct command commands[] = {
 	{ "log verify", opts_none, "[head]", 0, 1, 0, cmd_log_verify },
 	{ "logs", opts_logs, "exec", 1, 1, 0, cmd_logs },
 	{ "ls", opts_ls, "id [path ...]", 1, -1, 0, cmd_ls },
-	{ "mark", opts_none, "id name [path]", 2, 3, 0, cmd_mark },
+	{ "mark", opts_mark, "id name [path]", 2, 3, 0, cmd_mark },
 	{ "mkdir", opts_mkdir, "id path ...", 2, -1, 0, cmd_mkdir },
 	{ "mv", opts_none, "id path ... to", 3, -1, 0, cmd_mv },
 	{ "pause", opts_labels, "[id ...]", 0, -1, 0, cmd_pause },

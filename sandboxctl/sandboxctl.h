@@ -107,10 +107,12 @@ struct ctl {
 	/* Of commands about files. */
 	int			 atomic;	/* -a */
 	int			 force;		/* -f */
+	int			 contents;	/* -c of mark */
 	int			 longer;	/* -l */
-	const char		*mark;		/* -M of diff */
+	const char		*mark;		/* -M of diff, export */
 	uint64_t		 most;		/* -m */
 	int			 parents;	/* -p */
+	int			 patch;		/* -p of export */
 	int			 recurse;	/* -r, -R */
 	struct strv		 exclude;	/* -x */
 
@@ -255,7 +257,9 @@ int		 cmd_rm(struct ctl *);
 int		 cmd_stat(struct ctl *);
 
 /* cmd_diff.c */
+#define MARK_SEED	"seed"	/* of what create -C gives a sandbox */
 int		 cmd_diff(struct ctl *);
+int		 cmd_export(struct ctl *);
 int		 cmd_mark(struct ctl *);
 int		 cmd_unmark(struct ctl *);
 
@@ -270,6 +274,7 @@ int		 put_file(struct ctl *, const char *, const char *,
 
 /* cmd_tree.c */
 int		 tree_get(struct ctl *, const char *, const char *);
+int		 tree_patch(struct ctl *, const char *, const char *);
 #define TREE_QUIET	0x1	/* no object of it with -j */
 #define TREE_NO_SECRETS	0x2	/* keys and the like stay here */
 int		 tree_put(struct ctl *, const char *, const char *,

@@ -22,6 +22,7 @@ static const struct {
 	{ CALL_GREP, &grep_rec_def },
 	{ CALL_WATCH, &watch_rec_def },
 	{ CALL_DIFF, &diff_rec_def },
+	{ CALL_CHANGES, &change_rec_def },
 };
 
 static int

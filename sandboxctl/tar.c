@@ -25,6 +25,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include "patch.h"
 #include "tar.h"
 
 #define BUSYBOX		"/bin/busybox"
@@ -227,6 +228,8 @@ main(int argc, char *argv[])
 		    argv[5] : ""));
 	if (argc == 5 && strcmp(argv[1], "unpack") == 0)
 		return (tar_unpack(argv[2], argv[3], argv[4]));
+	if (argc == 3 && strcmp(argv[1], "patch") == 0)
+		return (tar_patch(argv[2]));
 	fprintf(stderr, "usage: sandboxctl-tar base [busybox]\n");
 	return (1);
 }

@@ -9,11 +9,17 @@
  *	sandboxctl-tar unpack flags limit directory
  *
  * makes one of what comes on standard input, once TAR_VERDICT_FD says that
- * this was all.  Both write to TAR_NOTES_FD, a file, what there is to tell: a
+ * this was all;
+ *
+ *	sandboxctl-tar patch limit
+ *
+ * writes a patch of what a guest tells of changes.  All write to TAR_NOTES_FD, a file, what there is to tell: a
  * letter, a number, two strings, each string with a NUL at its end.
  */
 #ifndef TAR_H
 #define TAR_H
+
+#include "codes.h"
 
 #define TAR_NOTES_FD	3
 #define TAR_VERDICT_FD	4
@@ -46,7 +52,9 @@ struct tar_place {
 
 void	 tar_confine(const struct tar_place *, int);
 
-/* tar_tree.c */
+/* tar_tree.c; the second, which is of all, returns 1 */
+void	 tar_tell(int, unsigned long long, const char *, const char *);
+int	 tar_fail(enum code, const char *);
 int	 tar_pack(const char *, const char *, const char *, const char *);
 int	 tar_unpack(const char *, const char *, const char *);
 

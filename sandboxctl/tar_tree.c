@@ -46,8 +46,8 @@ static const char	 secrets[] =
 
 static char	 buf[BUF];
 
-static void
-tell(int what, unsigned long long n, const char *path, const char *why)
+void
+tar_tell(int what, unsigned long long n, const char *path, const char *why)
 {
 	char	 line[PACK_PATH + 512];
 	int	 len;
@@ -60,10 +60,10 @@ tell(int what, unsigned long long n, const char *path, const char *why)
 		_exit(1);
 }
 
-static int
-fail(enum code code, const char *why)
+int
+tar_fail(enum code code, const char *why)
 {
-	tell(TAR_ERROR, code, "", why);
+	tar_tell(TAR_ERROR, code, "", why);
 	return (1);
 }
 
@@ -71,16 +71,16 @@ static int
 note_pack(void *arg, const char *path, enum code code, const char *why)
 {
 	(void)arg;
-	tell(TAR_NOTE, code, path, why);
+	tar_tell(TAR_NOTE, code, path, why);
 	return (0);
 }
 
 static void
 counts(uint64_t entries, uint64_t left, uint64_t bytes)
 {
-	tell(TAR_ENTRIES, entries, "", "");
-	tell(TAR_LEFT, left, "", "");
-	tell(TAR_BYTES, bytes, "", "");
+	tar_tell(TAR_ENTRIES, entries, "", "");
+	tar_tell(TAR_LEFT, left, "", "");
+	tar_tell(TAR_BYTES, bytes, "", "");
 }
 
 /* A tree of ours. */
@@ -197,13 +197,13 @@ tar_pack(const char *flags, const char *limit, const char *path,
 
 	memset(&p, 0, sizeof(p));
 	if ((place.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1)
-		return (fail(errno_code(errno), strerror(errno)));
+		return (tar_fail(errno_code(errno), strerror(errno)));
 	if ((t.a = archive_write_new()) == NULL ||
 	    (t.e = archive_entry_new()) == NULL)
 		err(1, NULL);
 	tar_confine(&place, 1);
 	if ((ig = ignore_all(place.fd, flags, patterns)) == NULL)
-		return (fail(CODE_INVALID_ARGUMENT, "a pattern of what is "
+		return (tar_fail(CODE_INVALID_ARGUMENT, "a pattern of what is "
 		    "left out, or " TAR_IGNORE_FILE ", is none"));
 	if (archive_write_set_format_pax(t.a) != ARCHIVE_OK ||
 	    archive_write_set_options(t.a, "hdrcharset=BINARY") !=
@@ -211,7 +211,7 @@ tar_pack(const char *flags, const char *limit, const char *path,
 	    ARCHIVE_OK || archive_write_set_bytes_in_last_block(t.a, 1) !=
 	    ARCHIVE_OK || archive_write_open_fd(t.a, STDOUT_FILENO) !=
 	    ARCHIVE_OK)
-		return (fail(CODE_INTERNAL, archive_error_string(t.a)));
+		return (tar_fail(CODE_INTERNAL, archive_error_string(t.a)));
 	p.head = pack_head;
 	p.body = pack_body;
 	p.note = note_pack;
@@ -222,13 +222,13 @@ tar_pack(const char *flags, const char *limit, const char *path,
 	error = pack(&p, place.fd);
 	counts(p.entries, p.notes, p.bytes);
 	if (t.failed)
-		return (fail(CODE_IO_ERROR, archive_error_string(t.a)));
+		return (tar_fail(CODE_IO_ERROR, archive_error_string(t.a)));
 	if (error == EFBIG)
-		return (fail(CODE_TOO_LARGE, "it is larger than the limit"));
+		return (tar_fail(CODE_TOO_LARGE, "it is larger than the limit"));
 	if (error != 0)
-		return (fail(errno_code(error), strerror(error)));
+		return (tar_fail(errno_code(error), strerror(error)));
 	if (archive_write_close(t.a) != ARCHIVE_OK)
-		return (fail(CODE_IO_ERROR, archive_error_string(t.a)));
+		return (tar_fail(CODE_IO_ERROR, archive_error_string(t.a)));
 	return (0);
 }
 
@@ -284,7 +284,7 @@ static void
 unpack_note(void *arg, const char *path, enum code code, const char *why)
 {
 	(void)arg;
-	tell(TAR_NOTE, code, path, why);
+	tar_tell(TAR_NOTE, code, path, why);
 }
 
 /* The guest's word about an entry: a number and a text. */
@@ -311,7 +311,7 @@ is_note(struct unpacking *u, struct archive_entry *e, const char *path)
 		if (code == CODE_OK || code >= CODE_MAX)
 			code = CODE_PROTOCOL;
 		if (u->noted++ < PACK_NOTES)
-			tell(TAR_NOTE, code, path, end);
+			tar_tell(TAR_NOTE, code, path, end);
 		return (1);
 	}
 	return (0);
@@ -446,12 +446,12 @@ unpack_all(struct unpacking *u)
 	}
 	place_end(&u->p);
 	if (error == ECANCELED || (error == 0 && n != ARCHIVE_EOF))
-		return (fail(CODE_PROTOCOL, "the stream is no tar archive, "
+		return (tar_fail(CODE_PROTOCOL, "the stream is no tar archive, "
 		    "or not all of one"));
 	if (error == EFBIG)
-		return (fail(CODE_TOO_LARGE, "it is larger than the limit"));
+		return (tar_fail(CODE_TOO_LARGE, "it is larger than the limit"));
 	if (error != 0)
-		return (fail(errno_code(error), strerror(error)));
+		return (tar_fail(errno_code(error), strerror(error)));
 	/* What stands behind the end is padding. */
 	while (read(STDIN_FILENO, buf, sizeof(buf)) > 0)
 		;
@@ -471,7 +471,7 @@ tar_unpack(const char *flags, const char *limit, const char *path)
 	signal(SIGTERM, SIG_IGN);
 	u.dirfd = u.oldfd = -1;
 	if ((fd = unpack_open(&u, path, TAR_HAS(flags, TAR_ATOMIC))) == -1)
-		return (fail(errno_code(errno), strerror(errno)));
+		return (tar_fail(errno_code(errno), strerror(errno)));
 	if ((u.a = archive_read_new()) == NULL)
 		err(1, NULL);
 	u.p.mask = umask(0);
@@ -495,13 +495,13 @@ tar_unpack(const char *flags, const char *limit, const char *path)
 	if (archive_read_support_format_tar(u.a) != ARCHIVE_OK ||
 	    archive_read_open(u.a, NULL, NULL, unpack_read, NULL) !=
 	    ARCHIVE_OK)
-		ret = fail(CODE_PROTOCOL, "the stream is no tar archive");
+		ret = tar_fail(CODE_PROTOCOL, "the stream is no tar archive");
 	else
 		ret = unpack_all(&u);
 	if (ret == 0 && !verdict())
 		ret = 1;
 	if (ret == 0 && u.tmp[0] != '\0' && (error = unpack_name(&u)) != 0)
-		ret = fail(errno_code(error), strerror(error));
+		ret = tar_fail(errno_code(error), strerror(error));
 	if (u.tmp[0] != '\0')
 		place_remove(u.dirfd, u.tmp);
 	counts(u.p.entries, u.p.notes + u.noted, u.p.bytes);

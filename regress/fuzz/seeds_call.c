@@ -198,6 +198,68 @@ file_records(void)
 	}
 }
 
+/* Changed files; see f_patch.c. */
+static void
+changes(void)
+{
+	static const struct {
+		const char	*kind;
+		const char	*name;
+		uint32_t	 mode;
+		uint32_t	 old_mode;
+		uint32_t	 code;
+		const char	*data;
+	} v[] = {
+		{ "removed", "d/f", 0, 0100644, 0, "" },
+		{ "old", "", 0, 0, 0, "a\nb\n" },
+		{ "end", "", 0, 0, 0, "" },
+		{ "added", "odd \"\n\377", 0100755, 0, 0, "" },
+		{ "new", "", 0, 0, 0, "a\nb" },
+		{ "end", "", 0, 0, 0, "" },
+		{ "changed", "f", 0100644, 0100755, 0, "" },
+		{ "old", "", 0, 0, 0, "a\nb\n\n" },
+		{ "new", "", 0, 0, 0, "a\nc\n\n" },
+		{ "end", "", 0, 0, 0, "" },
+		{ "changed", "l", 0120777, 0120777, 0, "" },
+		{ "old", "", 0, 0, 0, "d" },
+		{ "new", "", 0, 0, 0, "../e" },
+		{ "end", "", 0, 0, 0, "" },
+		{ "added", "../.git/x", 0100644, 0, 0, "" },
+		{ "end", "", 0, 0, 0, "" },
+		{ "added", "big", 0100644, 0, CODE_TOO_LARGE, "" },
+	};
+	struct change_rec	 r;
+	msgpack_sbuffer		 sb;
+	unsigned int		 i, j;
+
+	for (j = 0; j < 3; j++) {
+		add8(0);
+		add8(j * 50);
+		for (i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+			memset(&r, 0, sizeof(r));
+			snprintf(r.kind, sizeof(r.kind), "%s", v[i].kind);
+			r.name = (char *)(uintptr_t)v[i].name;
+			r.mode = v[i].mode;
+			r.old_mode = v[i].old_mode;
+			r.code = v[i].code;
+			r.why = (char *)(uintptr_t)"";
+			r.data.data = (uint8_t *)(uintptr_t)v[i].data;
+			r.data.len = strlen(v[i].data);
+			msgpack_sbuffer_init(&sb);
+			if (msg_encode_array(&sb, &change_rec_def, &r) == -1)
+				errx(1, "change_rec: not encoded");
+			add8(sb.size & 0xff);
+			add8(sb.size >> 8);
+			add("\0\0", 2);
+			add(sb.data, sb.size);
+			msgpack_sbuffer_destroy(&sb);
+		}
+		seed("f_patch", "changes", j);
+	}
+	add("\1\200a\nb\nc\nd\ne\na\nb\nx\nc\nd\ne", 24);
+	seed("f_patch", "texts", 0);
+}
+
 /* Flags, a pattern and a path that it matches; see f_glob.c. */
 static void
 globs(void)
@@ -266,6 +328,7 @@ seeds_call(void)
 	life_of_calls();
 	calls_to_runner();
 	file_records();
+	changes();
 	globs();
 	greps();
 }

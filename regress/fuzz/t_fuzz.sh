@@ -6,7 +6,7 @@
 # the others comes upon.
 
 TARGETS="f_chan f_client f_conf f_engine f_filerec f_front f_glob f_gproto
-    f_grep f_guest f_imsg f_msg f_ops f_print f_record f_runner f_session f_spec
+    f_grep f_guest f_imsg f_msg f_ops f_patch f_print f_record f_runner f_session f_spec
     f_tar"
 
 for t in $TARGETS; do
@@ -72,6 +72,10 @@ sources()
 			    sandboxd/policy_check.c \
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c $SPEC $MSG ;;
+	f_patch)	echo regress/fuzz/fuzz.c sandboxctl/patch.c \
+			    sandboxctl/patch_diff.c sandboxd/guest/errcode.c \
+			    sandboxd/guest/place.c lib/filerec.c \
+			    lib/calls.c lib/codes.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c sandboxctl/base64.c \
 			    $SPEC \

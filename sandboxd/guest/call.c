@@ -239,7 +239,8 @@ call_start(const struct gp_frame *f)
 		memcpy(c->mark, m.pattern, strlen(m.pattern) + 1);
 	/* A frame is a packet, as it came. */
 	if (packet_put(c->ctl, f->data - GP_HDRLEN, f->total, m.op ==
-	    CALL_DIFF ? mark_fd(m.pattern) : -1, MSG_DONTWAIT) !=
+	    CALL_DIFF || m.op == CALL_CHANGES ? mark_fd(m.pattern) : -1,
+	    MSG_DONTWAIT) !=
 	    (ssize_t)f->total) {
 		call_over(f->k, CODE_UNAVAILABLE, 0,
 		    "its process was killed");

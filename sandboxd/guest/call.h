@@ -135,6 +135,7 @@ void		 fs_symlink(struct job *);
 void		 fs_watch(struct job *);
 void		 fs_mark(struct job *);
 void		 fs_diff(struct job *);
+void		 fs_changes(struct job *);
 
 /* net.c */
 void		 net_connect(struct job *);

@@ -99,6 +99,7 @@ struct place {
 void		 place_begin(struct place *, int);
 /* 0 also for one that was refused; an errno if there is no going on. */
 int		 place_entry(struct place *, const struct pack_entry *);
+int		 link_stays(const char *, const char *);
 /* Directories get their modes and times. */
 void		 place_end(struct place *);
 /* Writes at off what is not all zero: the rest is a hole. */

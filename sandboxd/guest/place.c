@@ -88,7 +88,7 @@ path_clean(char *to, const char *path)
 }
 
 /* Does a link in a clean path's directory lead below the tree alone? */
-static int
+int
 link_stays(const char *path, const char *to)
 {
 	const char	*e;

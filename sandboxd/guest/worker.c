@@ -46,6 +46,7 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_MARK] = fs_mark,
 	[CALL_DIFF] = fs_diff,
 	[CALL_CONNECT] = net_connect,
+	[CALL_CHANGES] = fs_changes,
 };
 
 static int

@@ -1,0 +1,320 @@
+# The work of a sandbox, taken home: sandboxctl export, as a tar stream and as
+# a patch, which must make exactly the new tree of the one that was marked.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+EDITS="python3 $(atf_get_srcdir)/edits.py"
+
+run()
+{
+	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
+}
+
+# by_git patch dir, by_patch patch dir: apply it there.
+by_git()
+{
+	(export GIT_CEILING_DIRECTORIES="$PWD" && cd "$2" &&
+	    git apply -p1 --whitespace=nowarn "../$1") >apply.out 2>&1 || {
+		cat apply.out "$1"
+		atf_fail "git apply: $1"
+	}
+}
+
+by_patch()
+{
+	patch -d "$2" -p1 -s --binary <"$1" >apply.out 2>&1 || {
+		cat apply.out "$1"
+		atf_fail "patch: $1"
+	}
+}
+
+# equal a b: what a patch can tell of two trees is the same.
+equal()
+{
+	$EDITS list "$1" >list.1
+	$EDITS list "$2" >list.2
+	diff list.1 list.2 || atf_fail "$1 and $2 differ"
+}
+
+atf_test_case kinds cleanup
+kinds_head()
+{
+	atf_set descr 'a patch of each kind of change, byte for byte'
+	atf_set timeout 180
+}
+kinds_body()
+{
+	world
+	box
+	run 'mkdir d gone; printf "1\n2\n3\n4\n5\n6\n7\n8\n9\n" >text
+	    echo was >gone/f; echo x >exec; printf "no end" >noend; : >empty
+	    : >gone/empty; ln -s text link; echo x >kind; echo same >d/same
+	    echo "a b" >"a b"; printf x >"$(printf "q\"\\\\\n\377")"'
+	atf_check -s exit:66 -e match:'no such mark: seed' -o empty \
+	    "$CTL" export -p "$BOX"
+	atf_check "$CTL" mark -c "$BOX" m
+	atf_check "$CTL" get -r "$BOX" . old
+	atf_check -o empty "$CTL" export -p -M m "$BOX"
+	run 'sed -i -e s/5/five/ text; rm -r gone; chmod 755 exec
+	    printf "no end at all" >noend; echo full >empty; ln -sf d link
+	    rm kind; ln -s text kind; echo same >d/x; mv d/x d/same
+	    echo "b a" >"a b"; printf y >"$(printf "q\"\\\\\n\377")"
+	    mkdir new; : >new/empty; echo "#!" >new/run; chmod 700 new/run
+	    touch -d 2020-01-01 text'
+	cat >want <<-'end'
+	diff --git a/gone/empty b/gone/empty
+	deleted file mode 100644
+	index e69de29..0000000
+	diff --git a/gone/f b/gone/f
+	deleted file mode 100644
+	--- a/gone/f
+	+++ /dev/null
+	@@ -1 +0,0 @@
+	-was
+	diff --git a/kind b/kind
+	deleted file mode 100644
+	--- a/kind
+	+++ /dev/null
+	@@ -1 +0,0 @@
+	-x
+	diff --git a/a b b/a b
+	--- a/a b	
+	+++ b/a b	
+	@@ -1 +1 @@
+	-a b
+	+b a
+	diff --git a/empty b/empty
+	--- a/empty
+	+++ b/empty
+	@@ -0,0 +1 @@
+	+full
+	diff --git a/exec b/exec
+	old mode 100644
+	new mode 100755
+	diff --git a/kind b/kind
+	new file mode 120000
+	--- /dev/null
+	+++ b/kind
+	@@ -0,0 +1 @@
+	+text
+	\ No newline at end of file
+	diff --git a/link b/link
+	deleted file mode 120000
+	--- a/link
+	+++ /dev/null
+	@@ -1 +0,0 @@
+	-text
+	\ No newline at end of file
+	diff --git a/link b/link
+	new file mode 120000
+	--- /dev/null
+	+++ b/link
+	@@ -0,0 +1 @@
+	+d
+	\ No newline at end of file
+	diff --git a/new/empty b/new/empty
+	new file mode 100644
+	index 0000000..e69de29
+	diff --git a/new/run b/new/run
+	new file mode 100755
+	--- /dev/null
+	+++ b/new/run
+	@@ -0,0 +1 @@
+	+#!
+	diff --git a/noend b/noend
+	--- a/noend
+	+++ b/noend
+	@@ -1 +1 @@
+	-no end
+	\ No newline at end of file
+	+no end at all
+	\ No newline at end of file
+	diff --git "a/q\"\\\n\377" "b/q\"\\\n\377"
+	--- "a/q\"\\\n\377"
+	+++ "b/q\"\\\n\377"
+	@@ -1 +1 @@
+	-x
+	\ No newline at end of file
+	+y
+	\ No newline at end of file
+	diff --git a/text b/text
+	--- a/text
+	+++ b/text
+	@@ -2,7 +2,7 @@
+	 2
+	 3
+	 4
+	-5
+	+five
+	 6
+	 7
+	 8
+	end
+	"$CTL" export -p -M m "$BOX" >p || atf_fail "export"
+	# The order of files is that of the directory.
+	parts()
+	{
+		awk '/^diff --git / { f = sprintf("'"$1"'.%s", $0)
+		    gsub(/[^a-z0-9.]/, "_", f) } { print >>f }' "$2"
+		cat "$1".*
+	}
+	parts got p >got
+	parts wanted want >wanted
+	atf_check -o file:wanted cat got
+	atf_check "$CTL" get -r "$BOX" . new
+	cp -a old git
+	by_git p git
+	equal new git
+	cp -a old patch
+	by_patch p patch
+	equal new patch
+	# A part of it, by names below that.
+	run 'echo more >>d/same'
+	atf_check -o save:p "$CTL" export -p -M m "$BOX" d
+	atf_check -o inline:'+++ b/same\n' grep '^+++' p
+	# What is only touched is no change; nor is a repository's own.
+	atf_check "$CTL" mark -c "$BOX" m
+	run 'touch text; mkdir .git; echo x >.git/config; mv noend n
+	    mv n noend; cp text t; mv t text'
+	atf_check -o empty "$CTL" export -p -M m "$BOX"
+	# A session has what the patch is made of.
+	run 'echo new >file'
+	echo '{"id":1,"call":{"op":"changes","sandbox":"'"$BOX"'",' \
+	    '"path":".","pattern":"m"}}' >req
+	atf_check -o save:s "$CTL" session <req
+	atf_check -o match:'"kind":"added","name":"file","mode":33188' \
+	    -o match:'"kind":"new",.*"data":"bmV3Cg=="' cat s
+	daemon_stop
+}
+kinds_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case random cleanup
+random_head()
+{
+	atf_set descr 'random edits: git apply of a patch makes the new tree'
+	atf_set timeout 600
+}
+random_body()
+{
+	world
+	box
+	n=6
+	[ "${SOAK:-no}" = no ] || n=60
+	i=0
+	while [ $i -lt $n ]; do
+		seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+		echo "seed $seed"
+		rm -rf old new git patch
+		$EDITS make "$seed" old || atf_fail "make $seed"
+		cp -a old new
+		$EDITS edit "$seed" new || atf_fail "edit $seed"
+		"$CTL" rm -rf "$BOX" tree || atf_fail "rm"
+		"$CTL" put -r "$BOX" old tree || atf_fail "put $seed"
+		atf_check "$CTL" mark -c "$BOX" m tree
+		"$CTL" rm -r "$BOX" tree || atf_fail "rm"
+		"$CTL" put -r "$BOX" new tree || atf_fail "put $seed"
+		"$CTL" export -p -M m "$BOX" tree >p ||
+		    atf_fail "export $seed"
+		cp -a old git
+		by_git p git
+		equal new git
+		i=$((i + 1))
+	done
+	daemon_stop
+}
+random_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case refused cleanup
+refused_head()
+{
+	atf_set descr 'what is not known, or no text, is named, and no patch'
+	atf_set timeout 180
+}
+refused_body()
+{
+	world
+	box
+	run 'printf "a\0b" >bin; head -c 1100000 /dev/zero | tr "\0" x >large
+	    echo x >secret; chmod 0 secret; echo x >link; echo x >f; mkfifo p'
+	atf_check "$CTL" mark "$BOX" bare
+	atf_check "$CTL" mark -c "$BOX" m
+	run 'echo y >>bin; echo y >>large; chmod 644 secret; echo y >f
+	    printf "\0" >new; ln -sf /etc/passwd link; rm p; mkfifo q
+	    head -c 9000000 /dev/zero | tr "\0" x >huge'
+	atf_check -s not-exit:0 -o save:p -e save:err \
+	    "$CTL" export -p -M m "$BOX"
+	atf_check -o match:'bin: it was no text when the mark was made' \
+	    -o match:'large: it was too large for the mark' \
+	    -o match:'secret: it could not be read when the mark' \
+	    -o match:'new: it is no text' \
+	    -o match:'link: a link that leads out' \
+	    -o match:'p: it was no regular file' \
+	    -o match:'q: it is no regular file' \
+	    -o match:'huge: it is larger than 8 MB' cat err
+	# The rest is there.
+	atf_check -o inline:'+++ /dev/null\n+++ b/f\n' grep '^+++' p
+	atf_check -s not-exit:0 -o empty \
+	    -e match:'f: the mark keeps no contents' \
+	    "$CTL" export -p -M bare "$BOX"
+	atf_check -s not-exit:0 -o empty -e match:'.-x does not go with -p' \
+	    "$CTL" export -p -x a "$BOX"
+	atf_check -s not-exit:0 -o empty -e match:'-M goes with -p' \
+	    "$CTL" export -M m "$BOX"
+	atf_check -s not-exit:0 -e match:'too_large' -o empty \
+	    "$CTL" export -p -m 10 -M m "$BOX"
+	atf_check -s exit:66 -e match:'no such mark' \
+	    "$CTL" export -p -M nosuch "$BOX"
+	daemon_stop
+}
+refused_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case stream cleanup
+stream_head()
+{
+	atf_set descr 'a tar stream of all, of a part, without what is excluded'
+	atf_set timeout 180
+}
+stream_body()
+{
+	world
+	box
+	run 'mkdir -p d/e; echo 1 >d/f; echo 2 >d/e/g; echo 3 >h.o; ln -s d l'
+	mkdir all part
+	"$CTL" export "$BOX" >t || atf_fail "export"
+	"$CTL" get -r "$BOX" . - >g || atf_fail "get"
+	atf_check cmp t g
+	tar -C all -xf t || atf_fail "tar"
+	"$CTL" get -r "$BOX" . got || atf_fail "get"
+	atf_check diff -r --no-dereference got all
+	"$CTL" export -x '*.o' -x f "$BOX" >t || atf_fail "export -x"
+	atf_check -o inline:'d/\nd/e/\nd/e/g\nl\n' \
+	    sh -c 'tar -tf t | sed "s,^\./,,; /^$/d" | LC_ALL=C sort'
+	"$CTL" export "$BOX" d/e >t || atf_fail "export d/e"
+	tar -C part -xf t || atf_fail "tar"
+	atf_check -o inline:'2\n' cat part/g
+	atf_check -s exit:66 -o empty -e match:'nosuch' \
+	    "$CTL" export "$BOX" nosuch
+	daemon_stop
+}
+stream_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case kinds
+	atf_add_test_case random
+	atf_add_test_case refused
+	atf_add_test_case stream
+}

@@ -1,0 +1,237 @@
+/*
+ * Makes a mark: all that is below a directory, by what is known of each file,
+ * and with the contents of those that are text, if that is asked for.
+ */
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "call.h"
+#include "diff.h"
+
+#define MARK_MAX	(32 * 1024 * 1024)	/* bytes of one, but contents */
+#define CONTENT_MAX	(1024 * 1024)		/* of one file */
+#define CONTENTS_MAX	(32 * 1024 * 1024)	/* of all */
+/* Whoever has its descriptor cannot alter it any more. */
+#define SEALS		(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | \
+			    F_SEAL_WRITE)
+#define TICK		20000000	/* ns: no clock of files is coarser */
+
+struct marking {
+	struct walk	 w;
+	struct job	*j;
+	dev_t		 dev;
+	int		 fd;
+	uint64_t	 count;
+	uint64_t	 denied;
+	uint64_t	 bytes;
+	uint64_t	 held;		/* of contents */
+	uint64_t	 unheld;	/* files without theirs */
+	struct content	 content;
+	size_t		 len;
+	uint8_t		 buf[65536] __attribute__((__aligned__(8)));
+};
+
+static int64_t
+ns(const struct timespec *ts)
+{
+	return ((int64_t)ts->tv_sec * 1000000000 + ts->tv_nsec);
+}
+
+void
+entry_set(struct mark_entry *e, const struct stat *st)
+{
+	memset(e, 0, sizeof(*e));
+	e->ino = st->st_ino;
+	e->size = st->st_size < 0 ? 0 : st->st_size;
+	e->mtime = ns(&st->st_mtim);
+	e->ctime = ns(&st->st_ctim);
+	e->mode = st->st_mode;
+	e->uid = st->st_uid;
+	e->gid = st->st_gid;
+	e->nlink = st->st_nlink;
+	e->rdev = st->st_rdev;
+}
+
+static int
+mark_flush(struct marking *k)
+{
+	size_t	 off;
+	ssize_t	 n;
+
+	for (off = 0; off < k->len; off += n)
+		if ((n = write(k->fd, k->buf + off, k->len - off)) == -1)
+			return (job_errno(k->j, errno, "the mark"));
+	k->len = 0;
+	return (0);
+}
+
+/* What the file has, as far as there is room: enum kept. */
+static enum kept
+mark_content(struct marking *k, int dirfd, const char *name,
+    const struct stat *st)
+{
+	enum kept	 kept;
+
+	if (!(k->j->m.flags & CALL_F_CONTENTS) ||
+	    (!S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode)) ||
+	    !content_wanted(k->w.path))
+		return (KEPT_NOT);
+	kept = content_get(&k->content, dirfd, name, st, CONTENT_MAX);
+	if (kept == KEPT_ALL && k->held + k->content.len > CONTENTS_MAX)
+		kept = KEPT_LARGE;
+	if (kept != KEPT_ALL)
+		k->unheld++;
+	return (kept);
+}
+
+/* Behind what is in the buffer: the content of the entry that it ends with. */
+static int
+mark_bytes(struct marking *k)
+{
+	static const uint8_t	 zeros[8];
+	size_t			 off, len = k->content.len;
+	ssize_t			 n;
+
+	if (len == 0)
+		return (0);
+	if (mark_flush(k) == -1)
+		return (-1);
+	for (off = 0; off < len; off += n)
+		if ((n = write(k->fd, k->content.buf + off, len - off)) == -1)
+			return (job_errno(k->j, errno, "the mark"));
+	memcpy(k->buf, zeros, PAD(len));
+	k->len = PAD(len);
+	k->held += len + PAD(len);
+	return (0);
+}
+
+/* A clock as coarse as that of files: written again, it would be as it is. */
+static int
+is_young(const struct stat *st)
+{
+	struct timespec	 now;
+
+	return (clock_gettime(CLOCK_REALTIME, &now) == -1 ||
+	    ns(&st->st_ctim) > ns(&now) - TICK);
+}
+
+static int
+mark_entry(struct marking *k, const struct stat *st, int denied,
+    enum kept kept)
+{
+	struct mark_entry	*e;
+	size_t			 len = strlen(k->w.path) + 1, size;
+
+	size = sizeof(*e) + len;
+	size += PAD(size);
+	if (size > MARK_MAX - k->bytes)
+		return (job_fail(k->j, CODE_LIMIT_EXCEEDED, "there are more "
+		    "than %llu entries, and no more room in a mark",
+		    (unsigned long long)k->count));
+	if (size > sizeof(k->buf) - k->len && mark_flush(k) == -1)
+		return (-1);
+	e = (struct mark_entry *)(void *)(k->buf + k->len);
+	memset(e, 0, size);
+	entry_set(e, st);
+	/* Beside the entry that it may have; see diff_table(). */
+	if (denied)
+		e->mode = DENIED;
+	e->kept = kept;
+	e->young = is_young(st);
+	e->len = size;
+	if (kept == KEPT_ALL) {
+		e->klen = k->content.len;
+		e->len += e->klen + PAD(e->klen);
+	}
+	memcpy(e->path, k->w.path, len);
+	k->len += size;
+	k->bytes += size;
+	k->count++;
+	return (kept == KEPT_ALL ? mark_bytes(k) : 0);
+}
+
+static int
+mark_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
+    const struct stat *st, int error)
+{
+	struct marking	*k = (struct marking *)w;
+	enum kept	 kept = KEPT_NOT;
+
+	(void)error;
+	if (at == WALK_AFTER)
+		return (0);
+	if (at == WALK_ERROR)
+		k->denied++;
+	else
+		kept = mark_content(k, dirfd, name, st);
+	if (mark_entry(k, st, at == WALK_ERROR, kept) == -1)
+		return (-1);
+	/* What is mounted there is another file system. */
+	return (S_ISDIR(st->st_mode) && st->st_dev != k->dev ? WALK_SKIP : 0);
+}
+
+int
+diff_open(struct job *j, char *root, struct stat *st)
+{
+	int	 fd;
+
+	if (realpath(j->m.path, root) == NULL)
+		return (job_errno(j, errno, ""));
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	if (fd == -1 || fstat(fd, st) == -1) {
+		job_errno(j, errno, "");
+		if (fd != -1)
+			close(fd);
+		return (-1);
+	}
+	return (fd);
+}
+
+void
+fs_mark(struct job *j)
+{
+	static struct mark_head	 h;
+	struct marking		*k;
+	struct stat		 st;
+	int			 fd;
+
+	if ((k = calloc(1, sizeof(*k))) == NULL) {
+		job_errno(j, ENOMEM, "");
+		return;
+	}
+	memset(&h, 0, sizeof(h));
+	k->j = j;
+	k->w.fn = mark_one;
+	k->w.recurse = 1;
+	if ((k->fd = memfd_create("mark", MFD_CLOEXEC | MFD_ALLOW_SEALING)) == -1)
+		job_errno(j, errno, "memory");
+	else if ((fd = diff_open(j, h.root, &st)) != -1) {
+		h.dev = k->dev = st.st_dev;
+		if (lseek(k->fd, sizeof(h), SEEK_SET) == -1) {
+			job_errno(j, errno, "the mark");
+			close(fd);
+		} else if (walk(j, &k->w, fd) == 0 && mark_flush(k) == 0) {
+			h.count = j->end.count = k->count;
+			j->end.count2 = k->unheld;
+			if (pwrite(k->fd, &h, sizeof(h), 0) != sizeof(h) ||
+			    fcntl(k->fd, F_ADD_SEALS, SEALS) == -1)
+				job_errno(j, errno, "the mark");
+		}
+	}
+	if (k->denied > 0)
+		j->end.flags |= CALL_R_DENIED;
+	if (k->fd != -1 && j->end.code == CODE_OK && !j->lost)
+		j->give = k->fd;
+	else if (k->fd != -1)
+		close(k->fd);
+	free(k->content.buf);
+	free(k);
+}
