@@ -198,9 +198,13 @@ put_in(void *arg, void *buf, size_t size)
 	struct put	*p = arg;
 	ssize_t		 n;
 
+	/* Only who catches signals hears of one. */
 	do {
-		n = read(p->fd, buf, size);
-	} while (n == -1 && errno == EINTR);
+		n = -1;
+		errno = EINTR;
+		if (signals_got() == 0)
+			n = read(p->fd, buf, size);
+	} while (n == -1 && errno == EINTR && signals_got() == 0);
 	if (n == -1)
 		p->error = errno;
 	else

@@ -121,7 +121,8 @@ cmd_run(struct ctl *ctl)
 		return (EXIT_OURS);
 	if ((n = run_create(ctl, &m)) == 0 &&
 	    seeds_put(ctl, m.id) == -1)
-		return (EXIT_OURS);
+		return (signals_got() != 0 ? EXIT_SIGNAL + signals_got() :
+		    EXIT_OURS);
 	if (n == 0 && signals_got() != 0)
 		n = 1;
 	if (n == 0)

@@ -87,6 +87,8 @@ cmd_create(struct ctl *ctl)
 	else
 		printf("%s\n", acc.id);
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	if (ctl->failed != 0 && signals_got() != 0)
+		return (EXIT_SIGNAL + signals_got());
 	return (ctl->failed);
 }
 

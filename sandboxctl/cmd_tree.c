@@ -251,9 +251,13 @@ tree_in(void *arg, void *buf, size_t size)
 	struct tree	*t = arg;
 	ssize_t		 n;
 
+	/* Only who catches signals hears of one. */
 	do {
-		n = read(t->fd, buf, size);
-	} while (n == -1 && errno == EINTR);
+		n = -1;
+		errno = EINTR;
+		if (signals_got() == 0)
+			n = read(t->fd, buf, size);
+	} while (n == -1 && errno == EINTR && signals_got() == 0);
 	if (n == -1) {
 		t->error = errno;
 		return (-1);
@@ -349,6 +353,10 @@ tree_over(struct tree *t, int ret, const char *path)
 	if (t->rec != NULL && t->rec->why != NULL)
 		return (file_local(t->ctl, CODE_PROTOCOL, t->remote,
 		    "the guest talks nonsense"), 1);
+	/* The helper may have had the signal as well. */
+	if (ret == -1 && signals_got() != 0)
+		return (file_local(t->ctl, CODE_CANCELLED, path,
+		    "interrupted"), 1);
 	/* Whose fault it was first is told. */
 	if (t->told)
 		return (1);

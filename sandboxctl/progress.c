@@ -3,6 +3,7 @@
  * than a second.  A timer says when it is time to tell; who moves bytes tells.
  */
 
+#include <sys/ioctl.h>
 #include <sys/time.h>
 
 #include <inttypes.h>
@@ -14,7 +15,9 @@
 
 #include "sandboxctl.h"
 
-#define BAR	30
+#define BAR_MAX	30
+#define BAR_MIN	5
+#define COLUMNS	80	/* where the terminal does not say */
 
 static volatile sig_atomic_t	 due;
 static int			 shown, running;
@@ -49,26 +52,38 @@ progress_begin(const struct ctl *ctl, uint64_t all)
 		running = 1;
 }
 
+/* On one line, whatever else would not go away: the bar gives way first. */
 static void
 progress_draw(void)
 {
 	struct timespec	 now;
+	struct winsize	 ws;
 	double		 s, m = done / 1048576.0;
-	char		 bar[BAR + 1];
-	size_t		 n;
+	char		 bar[BAR_MAX + 1], text[80];
+	int		 n = 0, size;
+	unsigned int	 per = 100;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	s = now.tv_sec - begun.tv_sec + (now.tv_nsec - begun.tv_nsec) / 1e9;
-	if (total > 0) {
-		n = done < total ? done * BAR / total : BAR;
-		memset(bar, ' ', BAR);
-		memset(bar, '#', n);
-		bar[BAR] = '\0';
-		fprintf(stderr, "\r[%s] %3u%% ", bar,
-		    (unsigned int)(n == BAR ? 100 : done * 100 / total));
-	} else
-		fprintf(stderr, "\r");
-	fprintf(stderr, "%.1f MiB, %.1f MiB/s\033[K", m, s > 0 ? m / s : 0);
+	if (done < total)
+		per = (double)done / total * 100;
+	if (total > 0)
+		n = snprintf(text, sizeof(text), "%3u%% ", per);
+	n += snprintf(text + n, sizeof(text) - n, "%.1f MiB, %.1f MiB/s", m,
+	    s > 0 ? m / s : 0);
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &ws) == -1 || ws.ws_col == 0)
+		ws.ws_col = COLUMNS;
+	/* Brackets, a space, and a last column that stays free. */
+	size = ws.ws_col - n - 4;
+	if (size > BAR_MAX)
+		size = BAR_MAX;
+	fprintf(stderr, "\r");
+	if (total > 0 && size >= BAR_MIN) {
+		memset(bar, ' ', size);
+		memset(bar, '#', size * per / 100);
+		fprintf(stderr, "[%.*s] ", size, bar);
+	}
+	fprintf(stderr, "%.*s\033[K", ws.ws_col - 1, text);
 	fflush(stderr);
 	shown = 1;
 }

@@ -94,10 +94,13 @@ seeds_put(struct ctl *ctl, char *id)
 
 	if (ctl->seeds.n == 0)
 		return (0);
+	/* Who is interrupted has still to remove what it has made. */
+	if (signals_catch() == -1)
+		(void)ctl_errno(ctl, "signals");
 	ctl->parents = 1;
 	for (i = 0; i < ctl->seeds.n; i++)
-		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
-		    &remote) == -1 ||
+		if (signals_got() != 0 || seed_split(ctl->seeds.v[i], local,
+		    sizeof(local), &remote) == -1 ||
 		    seed_put(ctl, id, local, remote) != 0)
 			break;
 	if (i == ctl->seeds.n)

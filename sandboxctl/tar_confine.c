@@ -140,8 +140,15 @@ void
 tar_confine(const struct tar_place *places, int n)
 {
 #ifndef ASAN
-	struct rlimit	 rl = { MEMORY_MAX, MEMORY_MAX };
+	struct rlimit	 rl;
 
+	/* A user may have less already, and cannot have more again. */
+	if (getrlimit(RLIMIT_AS, &rl) == -1)
+		err(1, "limit of memory");
+	if (rl.rlim_max > MEMORY_MAX)
+		rl.rlim_max = MEMORY_MAX;
+	if (rl.rlim_cur > rl.rlim_max)
+		rl.rlim_cur = rl.rlim_max;
 	if (setrlimit(RLIMIT_AS, &rl) == -1)
 		err(1, "limit of memory");
 #endif

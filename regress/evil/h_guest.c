@@ -413,10 +413,144 @@ call_silence(uint64_t k)
 	(void)k;
 }
 
+/* --- trees ---------------------------------------------------------- */
+
+/* Who is to get a tree asks first what it is: it is a directory. */
+static int
+tree_asked(uint64_t k)
+{
+	static const char	 rec[] = "\027\0\0\0\334\0\016\244tree"
+				    "\315\101\355\0\0\1\0\0\0\0\0\0\0\240\0";
+
+	if (asked.op == CALL_TREE_GET)
+		return (1);
+	(void)output(k, 0, rec, sizeof(rec) - 1);
+	(void)call_end(k, CODE_OK, sizeof(rec) - 1, "");
+	return (0);
+}
+
+/* A header; a size of its own makes, where it is larger, the field binary. */
+static void
+tree_head(uint8_t *h, const char *name, int type, uint64_t size)
+{
+	unsigned int	 sum = 0;
+	int		 i;
+
+	memset(h, 0, 512);
+	snprintf((char *)h, 100, "%s", name);
+	snprintf((char *)h + 100, 8, "%07o", 0644);
+	snprintf((char *)h + 108, 8, "%07o", 0);
+	snprintf((char *)h + 116, 8, "%07o", 0);
+	if (size >> 33 == 0)
+		snprintf((char *)h + 124, 12, "%011llo",
+		    (unsigned long long)size);
+	else {
+		h[124] = 0x80;
+		for (i = 0; i < 8; i++)
+			h[135 - i] = size >> 8 * i;
+	}
+	snprintf((char *)h + 136, 12, "%011o", 0);
+	memset(h + 148, ' ', 8);
+	h[156] = type;
+	memcpy(h + 257, "ustar\00000", 8);
+	for (i = 0; i < 512; i++)
+		sum += h[i];
+	snprintf((char *)h + 148, 8, "%06o", sum);
+}
+
+/* One entry, so many bytes of it, and that all has come. */
+static void
+tree_one(uint64_t k, int type, uint64_t size, size_t len)
+{
+	static uint8_t	 buf[32768];
+
+	if (!tree_asked(k))
+		return;
+	tree_head(buf, "file", type, size);
+	memset(buf + 512, 'x', sizeof(buf) - 512);
+	(void)output(k, 0, (char *)buf, len);
+	(void)call_end(k, CODE_OK, len, "");
+}
+
+static void
+call_tree_half(uint64_t k)
+{
+	tree_one(k, '0', 5000000, 20480);
+}
+
+static void
+call_tree_size(uint64_t k)
+{
+	tree_one(k, '0', INT64_MAX, 20480);
+}
+
+/* More than any size can be. */
+static void
+call_tree_sizes(uint64_t k)
+{
+	tree_one(k, '0', UINT64_MAX, 20480);
+}
+
+/* A name, and what stands for attributes, that would fill the memory. */
+static void
+call_tree_name(uint64_t k)
+{
+	tree_one(k, 'L', 1ULL << 40, 20480);
+}
+
+static void
+call_tree_attrs(uint64_t k)
+{
+	tree_one(k, 'x', 1ULL << 40, 20480);
+}
+
+/* No archive at all. */
+static void
+call_tree_none(uint64_t k)
+{
+	static uint8_t	 buf[4096];
+
+	if (!tree_asked(k))
+		return;
+	memset(buf, 0xa5, sizeof(buf));
+	(void)output(k, 0, (char *)buf, sizeof(buf));
+	(void)call_end(k, CODE_OK, sizeof(buf), "");
+}
+
+/* Entries without an end, as there is room for them. */
+static void
+call_tree_endless(uint64_t k)
+{
+	static uint8_t		 buf[1024];
+	static unsigned long	 n;
+	char			 name[64];
+
+	if (!tree_asked(k))
+		return;
+	if (flooded != k)
+		sent = 0;
+	flooded = k;
+	while (sent + sizeof(buf) <= asked.limit) {
+		snprintf(name, sizeof(name), "d%lu/f%lu", n / 500, n);
+		n++;
+		tree_head(buf, name, '0', 1);
+		if (output(k, sent, (char *)buf, sizeof(buf)) == -1)
+			break;
+		sent += sizeof(buf);
+	}
+}
+
 static const struct {
 	const char	*name;
 	void		(*lie)(uint64_t);
 } call_lies[] = {
+	{ "call-tree-half", call_tree_half },
+	{ "call-tree-size", call_tree_size },
+	{ "call-tree-sizes", call_tree_sizes },
+	{ "call-tree-name", call_tree_name },
+	{ "call-tree-attrs", call_tree_attrs },
+	{ "call-tree-none", call_tree_none },
+	{ "call-tree-endless", call_tree_endless },
 	{ "call-longer", call_longer },
 	{ "call-order", call_order },
 	{ "call-twice", call_twice },
@@ -453,7 +587,10 @@ acked(const struct gp_frame *f)
 	if (f->k != flooded || gp_decode_ack(&m, f) == -1)
 		return;
 	asked.limit = m.off + GP_WINDOW;
-	call_records(f->k);
+	if (strcmp(how, "call-tree-endless") == 0)
+		call_tree_endless(f->k);
+	else
+		call_records(f->k);
 }
 
 /* Until the other end has had enough. */

@@ -176,6 +176,47 @@ call_floods()
 	evil delete flood >out 2>&1 || atf_fail "flood: $(cat out)"
 }
 
+# tree_lies how: nothing is left of a tree that is none, in place or whole.
+tree_lies()
+{
+	evil create -i "$1" -m 64M -p 64 -c 0.5 -e "EVIL=call-$1" >out 2>&1 ||
+	    atf_fail "$1: $(cat out)"
+	: >in
+	for a in "" -a; do
+		rm -rf "$PWD/ours"
+		mkdir -m 777 ours
+		told "$1" get -r $a "$1" tree "$PWD/ours/new"
+		find ours -type f >left
+		[ ! -s left ] || atf_fail "$1: it leaves $(cat left)"
+		[ -z "$a" ] || [ -z "$(ls -A ours)" ] ||
+		    atf_fail "$1: it leaves $(ls -A ours)"
+	done
+	canaries_check "$1"
+	! log_has ' died: ' || atf_fail "$1: $(grep ' died: ' "$LOG")"
+	evil delete "$1" >out 2>&1 || atf_fail "$1: $(cat out)"
+}
+
+# Entries without an end: a limit ends it, and so does who asked for them.
+tree_endless()
+{
+	evil create -i endless -m 64M -p 64 -c 0.5 -e EVIL=call-tree-endless \
+	    >out 2>&1 || atf_fail "endless: $(cat out)"
+	rm -rf "$PWD/ours"
+	mkdir -m 777 ours
+	told endless get -r -a -m 5000 endless tree "$PWD/ours/new"
+	grep -q too_large err || atf_fail "endless: $(cat err)"
+	[ -z "$(ls -A ours)" ] || atf_fail "endless: it leaves $(ls -A ours)"
+	as_user "$EVIL" sh -c 'echo $$ >&3; exec 3>&-; exec "$@"' sh "$CTL" \
+	    get -r -a endless tree "$PWD/ours/new" 2>err 3>pid &
+	get=$!
+	await 'find ours -name "f*" | grep -q .'
+	kill -TERM "$(cat pid)"
+	! wait $get || atf_fail "endless: it ends well"
+	await '[ -z "$(ls -A ours)" ]'
+	canaries_served endless
+	evil delete endless >out 2>&1 || atf_fail "endless: $(cat out)"
+}
+
 # It never answers: so many may wait, and end with their sandbox.
 call_silence()
 {
@@ -204,6 +245,27 @@ call_silence()
 	[ "$(cat o.* | grep -c unavailable)" -eq 31 ] ||
 	    atf_fail "mute: $(cat o.*)"
 	rm -f o.*
+}
+
+atf_test_case trees cleanup
+trees_head()
+{
+	atf_set descr 'a tree that is none is refused, and leaves nothing here'
+	atf_set timeout 900
+}
+trees_body()
+{
+	evil_guests
+	for l in $(figure "half name none" \
+	    "half size sizes name attrs none"); do
+		tree_lies "tree-$l"
+	done
+	tree_endless
+	evil_guests_end
+}
+trees_cleanup()
+{
+	daemon_cleanup
 }
 
 atf_test_case calls cleanup
@@ -244,4 +306,5 @@ atf_init_test_cases()
 {
 	atf_add_test_case guest
 	atf_add_test_case calls
+	atf_add_test_case trees
 }
