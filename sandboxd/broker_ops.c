@@ -120,6 +120,18 @@ bop_later(struct bop *op, void (*step)(struct bop *))
 	evtimer_add(&op->timer, &tv);
 }
 
+/* A call that changes something has this answer; inspect tells what it did. */
+void
+bop_tried(struct bop *op, const struct engine_answer *ans)
+{
+	strlcpy(op->text, ans->text, sizeof(op->text));
+	op->code = broker_code(ans);
+	if (ans->result == ENGINE_AWAY)
+		broker_engine_lost(ans->text);
+	op->doubt = ans->result != ENGINE_OK && ans->result != ENGINE_REFUSED;
+	op->tries++;
+}
+
 /* Is there an order behind this one that makes it pointless to go on? */
 int
 bop_given_up(struct bop *op)

@@ -52,6 +52,7 @@ void		 bop_fail_answer(struct bop *, const struct engine_answer *,
 		    int left);
 const char	*bop_what(const struct bop *);	/* an ID, or the name */
 void		 bop_later(struct bop *, void (*)(struct bop *));
+void		 bop_tried(struct bop *, const struct engine_answer *);
 int		 bop_given_up(struct bop *);
 int		 bop_is_it(const struct bop *, const json_t *);
 int		 bop_set_container(struct bop *, const json_t *);

@@ -36,12 +36,7 @@ update_answered(struct engine_answer *ans, void *arg)
 	struct bop	*op = arg;
 
 	fault("broker.update.after");
-	strlcpy(op->text, ans->text, sizeof(op->text));
-	op->code = broker_code(ans);
-	if (ans->result == ENGINE_AWAY)
-		broker_engine_lost(ans->text);
-	op->doubt = ans->result != ENGINE_OK && ans->result != ENGINE_REFUSED;
-	op->tries++;
+	bop_tried(op, ans);
 	bop_update(op);
 }
 

@@ -11,41 +11,38 @@
 #include "log.h"
 #include "store.h"
 
-/* Which guest the runner is to expect: as far as it is known. */
-void
-runner_listen(struct sandbox *sb)
+/* About one of its guests; boot and pid are 0 where they do not matter. */
+static void
+runner_send(struct sandbox *sb, uint32_t type, uint64_t boot, uint32_t pid)
 {
 	struct msg_listen	 m;
 
 	memset(&m, 0, sizeof(m));
 	m.n = sb->r.n;
 	m.owner = sb->r.owner;
-	m.boot = sb->r.boot;
-	m.pid = sb->r.pid;
-	pipe_send(&st.runner, MSG_LISTEN, sb->r.op, 0, 0, -1, &m);
+	m.boot = boot;
+	m.pid = pid;
+	pipe_send(&st.runner, type, sb->r.op, 0, 0, -1, &m);
+}
+
+/* Which guest the runner is to expect: as far as it is known. */
+void
+runner_listen(struct sandbox *sb)
+{
+	runner_send(sb, MSG_LISTEN, sb->r.boot, sb->r.pid);
 }
 
 void
 runner_greet(struct sandbox *sb)
 {
-	struct msg_listen	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	m.owner = sb->r.owner;
-	pipe_send(&st.runner, MSG_GREET, sb->r.op, 0, 0, -1, &m);
+	runner_send(sb, MSG_GREET, 0, 0);
 }
 
 void
 runner_unlisten(struct sandbox *sb)
 {
-	struct msg_listen	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = sb->r.n;
-	m.owner = sb->r.owner;
 	sb->here = 0;
-	pipe_send(&st.runner, MSG_UNLISTEN, sb->r.op, 0, 0, -1, &m);
+	runner_send(sb, MSG_UNLISTEN, 0, 0);
 }
 
 struct reborn {
