@@ -58,7 +58,10 @@ is_plain(uint8_t c)
 	return (c >= ' ' && c < 0x7f && c != '"' && c != '\\');
 }
 
-/* As git writes it: with quotes and escapes, if it needs them. */
+/*
+ * As git writes it: with quotes and escapes, if it needs them; and also if it
+ * has a space, since of "a/x /y b/x /y" git itself does not know what is meant.
+ */
 static int
 add_name(struct patch_buf *b, const char *dir, const char *name)
 {
@@ -69,7 +72,7 @@ add_name(struct patch_buf *b, const char *dir, const char *name)
 	int			 quote = 0;
 
 	for (s = name; *s != '\0'; s++)
-		quote |= !is_plain(*s);
+		quote |= *s == ' ' || !is_plain(*s);
 	if ((quote && add_text(b, "\"") == -1) || add_text(b, dir) == -1)
 		return (-1);
 	for (s = name; *s != '\0'; s++) {
@@ -126,9 +129,8 @@ add_side(struct patch_buf *b, const char *mark, const char *dir,
 		return (-1);
 	if (dir == NULL)
 		return (add_text(b, "/dev/null\n"));
-	/* Where the name ends could not be seen else. */
-	return (add_name(b, dir, name) == -1 || add_text(b,
-	    strchr(name, ' ') != NULL ? "\t\n" : "\n") == -1 ? -1 : 0);
+	return (add_name(b, dir, name) == -1 ||
+	    add_text(b, "\n") == -1 ? -1 : 0);
 }
 
 static int
