@@ -14,29 +14,30 @@
 
 struct diff {
 	struct ctl	*ctl;
+	FILE		*to;
 	struct diff_rec	*v;
 	size_t		 n;
 	size_t		 size;
 };
 
 static void
-diff_print(struct ctl *ctl, const struct diff_rec *r)
+diff_print(const struct diff *d, const struct diff_rec *r)
 {
-	if (ctl->json) {
-		json_message(stdout, &diff_rec_def, r);
+	if (d->ctl->json) {
+		json_message(d->to, &diff_rec_def, r);
 		return;
 	}
-	out_text(stdout, r->kind);
-	printf(" ");
-	out_text(stdout, r->name);
+	out_text(d->to, r->kind);
+	fprintf(d->to, " ");
+	out_text(d->to, r->name);
 	if (S_ISDIR(r->mode == 0 ? r->old_mode : r->mode))
-		printf("/");
+		fprintf(d->to, "/");
 	if (*r->what != '\0') {
-		printf(" (");
-		out_text(stdout, r->what);
-		printf(")");
+		fprintf(d->to, " (");
+		out_text(d->to, r->what);
+		fprintf(d->to, ")");
 	}
-	printf("\n");
+	fprintf(d->to, "\n");
 }
 
 static int
@@ -54,7 +55,7 @@ diff_flush(struct diff *d)
 	if (d->n > 1)
 		qsort(d->v, d->n, sizeof(*d->v), diff_cmp);
 	for (i = 0; i < d->n; i++) {
-		diff_print(d->ctl, &d->v[i]);
+		diff_print(d, &d->v[i]);
 		msg_clear(&d->v[i], &diff_rec_def);
 	}
 	d->n = 0;
@@ -93,33 +94,45 @@ diff_since(struct ctl *ctl, struct proto_call *c)
 	return (0);
 }
 
+/* What the call tells goes there; the errors are told. */
 int
-cmd_diff(struct ctl *ctl)
+diff_tell(struct ctl *ctl, struct proto_call *c, FILE *to, uint64_t *count)
 {
-	static char		 here[] = ".";
 	struct proto_result	 res;
-	struct proto_call	 c;
 	struct diff		 d;
-	char			*path = ctl->argc > 1 ? ctl->argv[1] : here;
+	int			 ret;
 
 	memset(&d, 0, sizeof(d));
 	d.ctl = ctl;
-	file_call(ctl, &c, CALL_DIFF, path);
-	c.pattern = (char *)(uintptr_t)ctl->mark;
-	if (c.pattern == NULL && diff_since(ctl, &c) == -1)
-		return (ctl_error(ctl));
-	if (sandbox_file_records(ctl->conn, &c, &diff_rec_def, diff_take, &d,
-	    &res) == -1)
-		(void)file_error(ctl, path);
+	d.to = to;
+	ret = sandbox_file_records(ctl->conn, c, &diff_rec_def, diff_take, &d,
+	    &res);
+	if (ret == -1)
+		(void)file_error(ctl, c->path);
 	else {
+		*count = res.count;
 		diff_flush(&d);
 		if (res.flags & CALL_R_DENIED)
-			file_local(ctl, CODE_PERMISSION_DENIED, path,
+			file_local(ctl, CODE_PERMISSION_DENIED, c->path,
 			    "a part of it cannot be compared");
 	}
 	while (d.n > 0)
 		msg_clear(&d.v[--d.n], &diff_rec_def);
 	free(d.v);
+	return (ret);
+}
+
+int
+cmd_diff(struct ctl *ctl)
+{
+	struct proto_call	 c;
+	uint64_t		 count;
+
+	file_call(ctl, &c, CALL_DIFF, ctl->argc > 1 ? ctl->argv[1] : ".");
+	c.pattern = (char *)(uintptr_t)ctl->mark;
+	if (c.pattern == NULL && diff_since(ctl, &c) == -1)
+		return (ctl_error(ctl));
+	(void)diff_tell(ctl, &c, stdout, &count);
 	return (ctl->failed);
 }
 

@@ -289,11 +289,13 @@ attached_end(struct attached *at, int ret, struct proto_exec_info *info)
 	struct ctl	*ctl = at->ctl;
 	int		 status;
 
+	snprintf(ctl->ran, sizeof(ctl->ran), "%s", info->id);
 	if (ret == -1)
 		status = ctl_error(ctl);
 	else if (at->error == EPIPE)
-		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
-		    die_of_pipe();
+		/* These have something to do yet. */
+		status = ctl->cmd->run == cmd_run || ctl->changes ?
+		    EXIT_SIGNAL + SIGPIPE : die_of_pipe();
 	else if (at->error != 0) {
 		errno = at->error;
 		status = ctl_errno(ctl, "output");
@@ -346,6 +348,14 @@ cmd_exec(struct ctl *ctl)
 {
 	struct proto_exec	 req;
 
+	if (ctl->changes && (ctl->detach || ctl->interactive)) {
+		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "-c goes with "
+		    "neither -d nor -i");
+		return (EXIT_OURS);
+	}
+	if (ctl->changes)
+		return (exec_changes(ctl, ctl->argv[0], ctl->argv + 1,
+		    ctl->argc - 1));
 	if (ctl->interactive)
 		return (exec_terminal(ctl, ctl->argv[0], ctl->argv + 1,
 		    ctl->argc - 1));

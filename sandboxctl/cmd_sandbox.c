@@ -70,6 +70,7 @@ cmd_create(struct ctl *ctl)
 	struct proto_create	 req;
 	struct proto_accepted	 acc;
 	struct proto_sandbox	 s;
+	int			 ret;
 
 	if (create_fill(ctl, &req) == -1 || seeds_check(ctl) != 0)
 		return (ctl->failed);
@@ -78,7 +79,9 @@ cmd_create(struct ctl *ctl)
 	while (sandbox_create(ctl->conn, &req, &acc, &s) == -1)
 		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
 			return (ctl_error(ctl));
-	if (seeds_put(ctl, acc.id) == -1 && !ctl->keep_failed)
+	if ((ret = seeds_put(ctl, acc.id)) == 0)
+		seeds_mark(ctl, acc.id);
+	if (ret == -1 && !ctl->keep_failed)
 		;
 	else if (ctl->json && ctl->detach)
 		json_proto(stdout, PROTO_ACCEPTED, &acc);

@@ -49,7 +49,7 @@ static const struct option_def	 opts_attach[] = {
 	OPT_FLAG('r', readonly), OPT_END
 };
 static const struct option_def	 opts_exec[] = {
-	OPT_DETACH, OPT_ENV, OPT_FLAG('i', interactive), OPT_KEYS,
+	OPT_FLAG('c', changes), OPT_DETACH, OPT_ENV, OPT_FLAG('i', interactive), OPT_KEYS,
 	OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
 };
 static const struct option_def	 opts_shell[] = {

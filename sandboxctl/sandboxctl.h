@@ -69,6 +69,7 @@ struct ctl {
 	uint32_t		 call;		/* CALL_F_* of the tools */
 	uint64_t		 context;	/* -C */
 	uint32_t		 mcpus;		/* -c */
+	int			 changes;	/* -c of exec */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e */
 	int			 end;		/* -E */
@@ -121,6 +122,7 @@ struct ctl {
 	int			 secrets;	/* -A; and keys too */
 	int			 keep_failed;	/* -F */
 
+	char			 ran[EXEC_ID_MAX + 1]; /* by exec, at last */
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
 };
@@ -202,6 +204,9 @@ int		 cmd_wait(struct ctl *);
 int		 exec_fill(struct ctl *, struct proto_exec *, char *,
 		    char **, int);
 
+/* cmd_changes.c */
+int		 exec_changes(struct ctl *, char *, char **, int);
+
 /* cmd_tty.c */
 int		 cmd_attach(struct ctl *);
 int		 cmd_shell(struct ctl *);
@@ -258,6 +263,8 @@ int		 cmd_stat(struct ctl *);
 
 /* cmd_diff.c */
 #define MARK_SEED	"seed"	/* of what create -C gives a sandbox */
+int		 diff_tell(struct ctl *, struct proto_call *, FILE *,
+		    uint64_t *);
 int		 cmd_diff(struct ctl *);
 int		 cmd_export(struct ctl *);
 int		 cmd_mark(struct ctl *);
@@ -283,6 +290,7 @@ int		 tree_put(struct ctl *, const char *, const char *,
 /* seed.c */
 int		 seeds_check(struct ctl *);
 int		 seeds_put(struct ctl *, char *);
+void		 seeds_mark(struct ctl *, char *);
 
 /* progress.c */
 void		 progress_begin(const struct ctl *, uint64_t);

@@ -84,6 +84,25 @@ seed_remove(struct ctl *ctl, char *id)
 		}
 }
 
+/* For export -p: without it the sandbox is as good, and so this is no error. */
+void
+seeds_mark(struct ctl *ctl, char *id)
+{
+	struct proto_call	 c;
+	int			 failed = ctl->failed;
+
+	if (ctl->seeds.n == 0)
+		return;
+	file_call(ctl, &c, CALL_MARK, ".");
+	c.sandbox = id;
+	c.pattern = (char *)(uintptr_t)MARK_SEED;
+	c.flags = CALL_F_CONTENTS;
+	if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1) {
+		(void)file_error(ctl, "the mark " MARK_SEED);
+		ctl->failed = failed;
+	}
+}
+
 /* 0: all is there; else the sandbox is not, unless that was asked for. */
 int
 seeds_put(struct ctl *ctl, char *id)

@@ -78,9 +78,9 @@ kinds_body()
 	+++ /dev/null
 	@@ -1 +0,0 @@
 	-x
-	diff --git a/a b b/a b
-	--- a/a b	
-	+++ b/a b	
+	diff --git "a/a b" "b/a b"
+	--- "a/a b"
+	+++ "b/a b"
 	@@ -1 +1 @@
 	-a b
 	+b a
@@ -278,6 +278,180 @@ refused_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case seed cleanup
+seed_head()
+{
+	atf_set descr 'create -C makes the mark from which export -p tells'
+	atf_set timeout 180
+}
+seed_body()
+{
+	world
+	mkdir -p src/d
+	printf 'a\nb\n' >src/f
+	echo x >src/d/g
+	atf_check -o save:box.id "$CTL" create -C src:work -C src/f:top
+	BOX=$(cat box.id)
+	atf_check -o empty "$CTL" export -p "$BOX"
+	run 'echo c >>work/f; rm work/d/g; echo new >new'
+	"$CTL" export -p "$BOX" >p || atf_fail "export"
+	mkdir old
+	cp -a src old/work
+	cp src/f old/top
+	by_git p old
+	atf_check "$CTL" get -r "$BOX" . new
+	equal new old
+	# A patch of the part that was copied is for the copy's origin.
+	"$CTL" export -p "$BOX" work >p || atf_fail "export work"
+	by_git p src
+	equal new/work src
+	# A sandbox that was given nothing has no such mark.
+	box
+	atf_check -s exit:66 -e match:'no such mark' "$CTL" unmark "$BOX" seed
+	daemon_stop
+}
+seed_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case changes cleanup
+changes_head()
+{
+	atf_set descr 'exec -c: what a command has changed, alone or beside others'
+	atf_set timeout 180
+}
+changes_body()
+{
+	world
+	box
+	run 'echo a >a; echo b >b; echo c >c'
+	# The output is the command's own, and so is the status.
+	atf_check -s exit:3 -o inline:'out\n' -e save:err "$CTL" exec -c \
+	    "$BOX" sh -c 'echo out; echo more >>a; rm b; mkdir d; echo >d/f
+	    chmod 600 c; exit 3' </dev/null
+	cat >want <<-end
+	added d/
+	added d/f
+	changed a (content)
+	changed c (mode)
+	removed b
+	end
+	LC_ALL=C sort err >got
+	atf_check -o file:want cat got
+	atf_check -e empty "$CTL" exec -c "$BOX" true </dev/null
+	atf_check -s exit:4 -e save:err "$CTL" -j exec -c "$BOX" \
+	    sh -c 'rm a; exit 4' </dev/null
+	atf_check -o match:'"kind":"removed",.*"name":"a"' \
+	    -o match:'"exec":"'"$BOX"'.4","changes":1,"beside":\[\]' cat err
+	# One that runs beside it is named; its marks are gone.
+	"$CTL" exec -d "$BOX" sleep 1000 >beside || atf_fail "exec -d"
+	for i in 1 2 3 4 5 6 7 8 9; do
+		atf_check -o empty -e save:err "$CTL" exec -c "$BOX" \
+		    touch c </dev/null
+	done
+	atf_check -o match:"^changed c .content.$" \
+	    -o match:"cannot be told apart: $(cat beside)$" cat err
+	atf_check -s exit:125 -o empty -e match:'neither -d nor -i' \
+	    "$CTL" exec -cd "$BOX" true
+	# Where no mark can be made nothing is run.
+	for i in 1 2 3 4 5 6 7 8; do
+		atf_check "$CTL" mark "$BOX" m$i
+	done
+	atf_check -s exit:125 -o empty -e match:'8 marks already' \
+	    "$CTL" exec -c "$BOX" touch never </dev/null
+	atf_check -s exit:66 -e ignore "$CTL" stat "$BOX" never
+	daemon_stop
+}
+changes_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case scratch cleanup
+scratch_head()
+{
+	atf_set descr 'marks, diff and patches of an image that holds nothing'
+	atf_set timeout 180
+}
+scratch_body()
+{
+	daemon_start
+	await daemon_engine_is_up
+	mkdir nothing
+	tar -cf nothing.tar -C nothing .
+	atf_check -o ignore "$CTL" image import "export-nothing-$$" nothing.tar
+	box -I "export-nothing-$$"
+	$EDITS make 1 old || atf_fail "make"
+	cp -a old new
+	$EDITS edit 1 new || atf_fail "edit"
+	atf_check "$CTL" put -r "$BOX" old tree
+	atf_check "$CTL" mark -c "$BOX" m tree
+	atf_check "$CTL" rm -r "$BOX" tree
+	atf_check "$CTL" put -r "$BOX" new tree
+	"$CTL" export -p -M m "$BOX" tree >p || atf_fail "export"
+	by_git p old
+	equal new old
+	# A session has marks and what they tell, record by record.
+	atf_check -o save:n "$CTL" diff -M m "$BOX" tree
+	{
+		echo '{"id":1,"call":{"op":"diff","sandbox":"'"$BOX"'",' \
+		    '"path":"tree","pattern":"m"}}'
+		echo '{"id":2,"call":{"op":"mark","sandbox":"'"$BOX"'",' \
+		    '"path":"tree","pattern":"n","flags":524288}}'
+	} >req
+	atf_check -o save:s "$CTL" session <req
+	atf_check_equal "$(wc -l <n)" "$(grep -c '"id":1,"record"' s)"
+	atf_check -o match:'"id":2,"result":' -o match:'"id":2,"end"' cat s
+	atf_check -o empty "$CTL" export -p -M n "$BOX" tree
+	"$CTL" delete "$BOX"
+	daemon_stop
+}
+scratch_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case rights cleanup
+rights_head()
+{
+	atf_set descr 'without the right files: no mark, no diff, no patch'
+	atf_set timeout 180
+}
+rights_body()
+{
+	new_uid
+	world "deny any
+		allow create exec stop user $NEW_UID"
+	as_user "$NEW_UID" "$CTL" create -i box >out 2>&1 </dev/null ||
+	    atf_fail "$(cat out)"
+	for c in 'mark box m' 'mark -c box m' 'diff box' 'diff -M m box' \
+	    'unmark box m' 'export box' 'export -p box' \
+	    'exec -c box touch made'; do
+		! as_user "$NEW_UID" "$CTL" $c >out 2>err </dev/null ||
+		    atf_fail "$c was done"
+		grep -q permission_denied err || atf_fail "$c: $(cat err)"
+		[ ! -s out ] || atf_fail "$c: $(cat out)"
+	done
+	as_user "$NEW_UID" "$CTL" exec box test ! -e made </dev/null ||
+	    atf_fail "the command was run"
+	daemon_conf "deny any
+		allow create exec files stop user $NEW_UID"
+	atf_check "$CTL" reload
+	as_user "$NEW_UID" "$CTL" mark -c box m </dev/null || atf_fail "mark"
+	as_user "$NEW_UID" "$CTL" exec -c box touch made </dev/null 2>err ||
+	    atf_fail "$(cat err)"
+	atf_check_equal "added made" "$(cat err)"
+	as_user "$NEW_UID" "$CTL" export -p -M m box </dev/null >p ||
+	    atf_fail "export"
+	grep -q '^new file mode' p || atf_fail "$(cat p)"
+	daemon_stop
+}
+rights_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case stream cleanup
 stream_head()
 {
@@ -313,8 +487,12 @@ stream_cleanup()
 
 atf_init_test_cases()
 {
+	atf_add_test_case changes
 	atf_add_test_case kinds
 	atf_add_test_case random
 	atf_add_test_case refused
+	atf_add_test_case rights
+	atf_add_test_case scratch
+	atf_add_test_case seed
 	atf_add_test_case stream
 }
