@@ -159,6 +159,54 @@ ends_head()
 	atf_set descr 'its end by the client, the sandbox and the runner'
 	atf_set timeout 180
 }
+# The number on the host of the watch's worker.
+worker()
+{
+	for p in $(cat "/proc/$(engine_docker inspect -f '{{.State.Pid}}' \
+	    "$(engine_docker ps -q --filter "label=sandboxd.id=$BOX")")"/task/*/children)
+	do
+		read -r _ c _ <"/proc/$p/stat" 2>/dev/null || continue
+		[ "$c" != "(guest-worker)" ] || echo "$p"
+	done
+}
+
+atf_test_case ahead cleanup
+ahead_head()
+{
+	atf_set descr 'what is found lies ahead of what is told of moves'
+	atf_set timeout 180
+}
+ahead_body()
+{
+	world
+	box
+	run 'mkdir -p a/x a/y'
+	watch a
+	n=$("$CTL" show "$BOX" | awk '$1 == "number" { print $2; exit }')
+	w=$STATE/work/$n/a
+	p=$(worker)
+	[ -n "$p" ] && [ -d "$w/x" ] || atf_fail "worker: $p, in $w"
+	# Each of the two was in the other one, and a look at what is new
+	# finds the last of it first.
+	kill -STOP $p
+	mkdir -m 777 "$w/x/new"
+	mv "$w/x" "$w/y/x"
+	mv "$w/y/x" "$w/x"
+	mv "$w/y" "$w/x/new/y"
+	kill -CONT $p
+	run 'echo 1 >a/last'
+	told 'created last'
+	run 'echo 1 >a/x/new/y/f'
+	told 'created x/new/y/f'
+	kill $WATCH
+	wait $WATCH || :
+	daemon_stop
+}
+ahead_cleanup()
+{
+	daemon_cleanup
+}
+
 # The worker of the watch, or nothing.
 watchers()
 {
@@ -252,6 +300,7 @@ atf_init_test_cases()
 	atf_add_test_case kinds
 	atf_add_test_case file
 	atf_add_test_case names
+	atf_add_test_case ahead
 	atf_add_test_case ends
 	atf_add_test_case overflow
 }

@@ -210,9 +210,12 @@ tell(struct watching *w, const char *kind, const struct node *n,
 			return (0);
 		name = "";
 	}
-	if ((path = node_path(w, n, name, w->path[0])) == NULL)
-		return (tell_path(w, "unwatched", node_path(w, n, "",
-		    w->path[0]), "", 1, CODE_INVALID_PATH));
+	if ((path = node_path(w, n, name, w->path[0])) == NULL) {
+		/* Of one that was moved there even its own may be. */
+		path = node_path(w, n, "", w->path[0]);
+		return (tell_path(w, "unwatched", path == NULL ? "" : path,
+		    "", 1, CODE_INVALID_PATH));
+	}
 	return (tell_path(w, kind, path, "", dir, code));
 }
 
@@ -475,16 +478,25 @@ renamed(struct watching *w, struct node *up, const char *name, int dir)
 	if (dir)
 		n = node_child(w, w->from, w->fromname);
 	w->from = NULL;
-	if (path == NULL || from == NULL)
+	/*
+	 * What was found by looking may lie ahead of what is told: here it
+	 * was in the other one, which now is in it.  It comes again.
+	 */
+	if (n != NULL && node_above(w, n, up)) {
+		node_drop(w, n);
 		return (0);
-	if (tell_path(w, "renamed", path, from, dir, CODE_OK) == -1)
+	}
+	if (path != NULL && from != NULL && tell_path(w, "renamed", path,
+	    from, dir, CODE_OK) == -1)
 		return (-1);
 	if (!dir)
 		return (0);
-	if (n == NULL)
-		return (node_add(w, up, name, 0));
-	if ((was = node_child(w, up, name)) != NULL && was != n)
+	was = node_child(w, up, name);
+	if (was != NULL && was != n)
 		node_drop(w, was);
+	/* It may have been found in what has given way. */
+	if (n == NULL || n->name == NULL)
+		return (node_add(w, up, name, 0));
 	n->up = up;
 	return (name_set(&n->name, name));
 }

@@ -125,14 +125,19 @@ packet_get(int sock, void *buf, size_t size, int *fd, int flags)
 	mh.msg_iov = &iov;
 	mh.msg_iovlen = 1;
 	mh.msg_control = &cm;
-	mh.msg_controllen = sizeof(cm);
+	/* The room is padded: two would find place in it, and one its end. */
+	mh.msg_controllen = CMSG_LEN(sizeof(int));
 	if ((n = recvmsg(sock, &mh, MSG_CMSG_CLOEXEC | flags)) == -1)
 		return (-1);
-	/* There is room for one. */
 	c = CMSG_FIRSTHDR(&mh);
 	if (c != NULL && c->cmsg_level == SOL_SOCKET &&
 	    c->cmsg_type == SCM_RIGHTS && c->cmsg_len ==
 	    CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	/* Without a byte it is the end, where nobody looks for more. */
+	if (n == 0 && *fd != -1) {
+		close(*fd);
+		*fd = -1;
+	}
 	return (n);
 }
