@@ -50,20 +50,46 @@ struct records {
 	char	*end;
 };
 
-/* A record tells its own length, digits included. */
+static size_t
+digits(size_t n)
+{
+	size_t	 i;
+
+	for (i = 1; n >= 10; i++)
+		n /= 10;
+	return (i);
+}
+
+static void
+put_text(struct records *r, const char *s, size_t len)
+{
+	memcpy(r->p, s, len);
+	r->p += len;
+}
+
+/*
+ * A record tells its own length, digits included.  Each file has one, for the
+ * fraction of its time: printf(3) would take longer than to read the file.
+ */
 static void
 put_record(struct records *r, const char *key, const char *value)
 {
-	size_t	 len = strlen(key) + strlen(value) + 3, n;
-	char	 num[16];
+	size_t	 klen = strlen(key), vlen = strlen(value), n, i, total;
 
-	for (n = 1; (size_t)snprintf(num, sizeof(num), "%zu", len + n) != n;)
+	for (n = 1; digits(klen + vlen + 3 + n) != n;)
 		n++;
+	total = klen + vlen + 3 + n;
 	/* TAR_HEAD_MAX is counted for all of them at their longest. */
-	if (len + n >= (size_t)(r->end - r->p))
+	if (total >= (size_t)(r->end - r->p))
 		abort();
-	snprintf(r->p, r->end - r->p, "%zu %s=%s\n", len + n, key, value);
-	r->p += len + n;
+	for (i = n; i-- > 0; total /= 10)
+		r->p[i] = '0' + total % 10;
+	r->p += n;
+	put_text(r, " ", 1);
+	put_text(r, key, klen);
+	put_text(r, "=", 1);
+	put_text(r, value, vlen);
+	put_text(r, "\n", 1);
 }
 
 static void
@@ -114,28 +140,26 @@ static void
 put_block(uint8_t *to, const struct pack_entry *e, const char *path,
     const char *link, int type, uint64_t size)
 {
-	struct ustar	 h;
+	struct ustar	*h = (struct ustar *)(void *)to;
 	unsigned int	 sum = 0;
 	size_t		 i;
 
-	memset(&h, 0, sizeof(h));
+	memset(h, 0, sizeof(*h));
 	/* What is cut here stands in full before it. */
-	memcpy(h.name, path, strnlen(path, sizeof(h.name)));
-	memcpy(h.link, link, strnlen(link, sizeof(h.link)));
-	put_octal(h.mode, sizeof(h.mode), e->mode & 07777);
-	put_octal(h.uid, sizeof(h.uid), e->uid <= OCTAL8 ? e->uid : 0);
-	put_octal(h.gid, sizeof(h.gid), e->gid <= OCTAL8 ? e->gid : 0);
-	put_octal(h.size, sizeof(h.size), size <= OCTAL12 ? size : 0);
-	put_octal(h.mtime, sizeof(h.mtime), e->sec > 0 &&
+	memcpy(h->name, path, strnlen(path, sizeof(h->name)));
+	memcpy(h->link, link, strnlen(link, sizeof(h->link)));
+	put_octal(h->mode, sizeof(h->mode), e->mode & 07777);
+	put_octal(h->uid, sizeof(h->uid), e->uid <= OCTAL8 ? e->uid : 0);
+	put_octal(h->gid, sizeof(h->gid), e->gid <= OCTAL8 ? e->gid : 0);
+	put_octal(h->size, sizeof(h->size), size <= OCTAL12 ? size : 0);
+	put_octal(h->mtime, sizeof(h->mtime), e->sec > 0 &&
 	    (uint64_t)e->sec <= OCTAL12 ? e->sec : 0);
-	h.type = type;
-	memcpy(h.magic, "ustar\00000", 8);
-	memset(h.sum, ' ', sizeof(h.sum));
-	memcpy(to, &h, sizeof(h));
-	for (i = 0; i < sizeof(h); i++)
+	h->type = type;
+	memcpy(h->magic, "ustar\00000", 8);
+	memset(h->sum, ' ', sizeof(h->sum));
+	for (i = 0; i < sizeof(*h); i++)
 		sum += to[i];
-	put_octal(h.sum, sizeof(h.sum) - 1, sum);
-	memcpy(to, &h, sizeof(h));
+	put_octal(h->sum, sizeof(h->sum) - 1, sum);
 }
 
 /*
