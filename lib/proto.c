@@ -40,6 +40,7 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, resume, M_UINT, 1, M_OPT),
 	MSG_F(proto_create, lifetime, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, idle, M_UINT, 0, M_OPT),
+	MSG_F(proto_create, keep, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_list[] = {

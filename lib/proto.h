@@ -133,6 +133,7 @@ struct proto_create {
 	uint32_t	 resume;	/* 1: after the Engine's end, the host's */
 	uint64_t	 lifetime;	/* ms; SBX_TIME_NONE: for ever */
 	uint64_t	 idle;		/* ms; SBX_TIME_NONE: never stopped */
+	uint64_t	 keep;		/* ms; SBX_TIME_NONE: as configured */
 };
 
 struct proto_list {

@@ -195,7 +195,8 @@ check_create(const void *msg, struct spec_error *e)
 	    e) == -1 ||
 	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids",
 	    e) == -1 || check_time(c->lifetime, "lifetime", e) == -1 ||
-	    check_time(c->idle, "idle", e) == -1)
+	    check_time(c->idle, "idle", e) == -1 ||
+	    check_time(c->keep, "keep", e) == -1)
 		return (-1);
 	return (check_user(c->user, e));
 }

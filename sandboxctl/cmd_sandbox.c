@@ -39,6 +39,7 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->wait = !ctl->detach;
 	req->lifetime = ctl->lifetime;
 	req->idle = ctl->idle;
+	req->keep = ctl->keep;
 }
 
 /* The fixed fields; -1 and the error told if one does not fit. */

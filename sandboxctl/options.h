@@ -74,6 +74,7 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_ID		OPT_STRING('i', "id", id, "the name of a sandbox")
 #define OPT_IDLE	OPT_SPAN('q', idle)
 #define OPT_IMAGE	OPT_STRING('I', "image", image, "the name of an image")
+#define OPT_KEEP	OPT_SPAN('k', keep)
 #define OPT_KEYS							\
 	{ .letter = 'K', .arg = "keys", .take = take_keys, OPT_AT(keys), \
 	    .must = "keys with commas between, as ctrl-p,ctrl-q, or none" }

@@ -18,14 +18,14 @@
 static const struct option_def	 opts_none[] = { OPT_END };
 static const struct option_def	 opts_create[] = {
 	OPT_FLAG('A', secrets), OPT_SEED, OPT_CPUS, OPT_DETACH, OPT_ENV,
-	OPT_FLAG('F', keep_failed), OPT_IMAGE, OPT_ID, OPT_LABEL,
+	OPT_FLAG('F', keep_failed), OPT_IMAGE, OPT_ID, OPT_KEEP, OPT_LABEL,
 	OPT_MEMORY, OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_LIFETIME, OPT_USER, OPT_DIR,
 	OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_run[] = {
 	OPT_FLAG('A', secrets), OPT_SEED, OPT_CPUS, OPT_ENV, OPT_IMAGE,
-	OPT_ID, OPT_LABEL, OPT_MEMORY, OPT_PIDS, OPT_IDLE,
+	OPT_ID, OPT_KEEP, OPT_LABEL, OPT_MEMORY, OPT_PIDS, OPT_IDLE,
 	OPT_FLAG('R', resume), OPT_FLAG('r', readonly), OPT_LIFETIME,
 	OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_EXCLUDE, OPT_END
 };
@@ -108,7 +108,7 @@ static const struct option_def	 opts_reload[] = {
 	OPT_FLAG('x', execute), OPT_END
 };
 static const struct option_def	 opts_update[] = {
-	OPT_CPUS, OPT_SPAN('k', keep), OPT_SELECT('L', select),
+	OPT_CPUS, OPT_KEEP, OPT_SELECT('L', select),
 	{ .letter = 'l', .arg = "label", .take = take_label, OPT_AT(labels),
 	    .must = "name=value or name-", .many = 1 },
 	OPT_MEMORY, OPT_PIDS, OPT_IDLE, OPT_LIFETIME, OPT_END

@@ -59,13 +59,13 @@ create_limits(struct create *q)
 	return (BATCH_REFUSED);
 }
 
-/* How long it may live: for ever only where that is so for all. */
+/* How long it may live, and is kept: for ever only where all are. */
 static int
 create_times(struct create *q)
 {
 	struct proto_create	*c = &q->conf;
 	uint64_t		 max = st.conf.max_lifetime;
-	char			 a[32], b[32];
+	char			 a[32], b[32], text[TEXT_MAX + 1];
 
 	if (c->lifetime == 0) {
 		c->lifetime = st.conf.lifetime;
@@ -83,6 +83,11 @@ create_times(struct create *q)
 		c->idle = st.conf.idle;
 	else if (c->idle == SBX_TIME_NONE)
 		c->idle = 0;
+	if (limits_keep(c->keep, text, sizeof(text)) == -1)
+		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "keep", "%s",
+		    text));
+	if (c->keep == SBX_TIME_NONE)
+		c->keep = 0;
 	return (BATCH_OK);
 }
 
@@ -234,6 +239,8 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 		detail_num(&d, "lifetime", sb->t.lifetime);
 	if (sb->t.idle != 0)
 		detail_num(&d, "idle", sb->t.idle);
+	if (sb->t.keep != 0)
+		detail_num(&d, "keep", sb->t.keep);
 	detail_str(&d, "rule", q->a.by);
 	/* Names of variables, never values; and the first labels. */
 	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
@@ -298,6 +305,7 @@ body_create(struct batch *b, void *arg)
 	sb->t.since = sb->t.born = times_now();
 	sb->t.lifetime = q->conf.lifetime;
 	sb->t.idle = q->conf.idle;
+	sb->t.keep = q->conf.keep;
 	if (sb->t.lifetime != 0)
 		sb->t.until = sb->t.born + sb->t.lifetime * 1000000;
 	sb->r.op = store_op();

@@ -30,6 +30,23 @@ limits_most(const struct asker *a, enum limit l, uint64_t max)
 }
 
 /*
+ * -1 and why: nobody keeps what has ended longer than the configuration has
+ * it.  SBX_TIME_NONE is as long.
+ */
+int
+limits_keep(uint64_t keep, char *text, size_t len)
+{
+	uint64_t	 max = st.conf.retain_stopped;
+	char		 a[32], b[32];
+
+	if (keep == SBX_TIME_NONE || max == 0 || keep <= max)
+		return (0);
+	snprintf(text, len, "keep: %s: the limit is %s",
+	    times_text(keep, a, sizeof(a)), times_text(max, b, sizeof(b)));
+	return (-1);
+}
+
+/*
  * -1, the field and why if it is too much.  What it has already (NULL: it is
  * to be made) is not taken for what is asked.
  */

@@ -198,19 +198,17 @@ renew_lifetime(struct update *q, struct time_row *t)
 	return (0);
 }
 
-/* Nobody keeps what has ended longer than the configuration has it. */
 static int
 renew_keep(struct update *q, struct time_row *t)
 {
-	uint64_t	 keep = q->u.keep, max = st.conf.retain_stopped;
-	char		 a[32], b[32];
+	uint64_t	 keep = q->u.keep;
+	char		 text[TEXT_MAX + 1];
 
 	if (keep == 0)
 		return (0);
-	if (keep != SBX_TIME_NONE && max != 0 && keep > max)
-		return (update_refuse(q, CODE_LIMIT_EXCEEDED, "keep",
-		    "keep: %s: the limit is %s", times_text(keep, a,
-		    sizeof(a)), times_text(max, b, sizeof(b))));
+	if (limits_keep(keep, text, sizeof(text)) == -1)
+		return (update_refuse(q, CODE_LIMIT_EXCEEDED, "keep", "%s",
+		    text));
 	t->keep = keep == SBX_TIME_NONE ? 0 : keep;
 	return (0);
 }

@@ -167,6 +167,12 @@ ATF_TC_BODY(options, tc)
 	    sizeof(err)));
 	ATF_CHECK_EQ(5400000, ctl.lifetime);
 	ATF_CHECK_EQ(SBX_TIME_NONE, ctl.idle);
+	ATF_CHECK_EQ(0, ctl.keep);
+	ATF_REQUIRE_EQ(0, line(&ctl, "create -k 2h", err, sizeof(err)));
+	ATF_CHECK_EQ(7200000, ctl.keep);
+	ATF_REQUIRE_EQ(0, line(&ctl, "run -k none true", err, sizeof(err)));
+	ATF_CHECK_EQ(SBX_TIME_NONE, ctl.keep);
+	ATF_CHECK_EQ(-1, line(&ctl, "create -k 3651d", err, sizeof(err)));
 	ATF_REQUIRE_EQ(0, line(&ctl, "extend -t 3650d web", err,
 	    sizeof(err)));
 	ATF_CHECK_EQ(SBX_TIME_MAX, ctl.lifetime);

@@ -175,6 +175,11 @@ ATF_TC_BODY(create, tc)
 	c.pids = 1;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "pids");
 	c.pids = 0;
+	c.keep = SBX_TIME_MAX + 1;
+	check(PROTO_CREATE, &c, CODE_LIMIT_EXCEEDED, "keep");
+	c.keep = SBX_TIME_NONE;
+	check(PROTO_CREATE, &c, CODE_OK, "");
+	c.keep = 0;
 	c.workdir = dir;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "workdir");
 	c.workdir = NULL;

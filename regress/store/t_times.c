@@ -66,6 +66,21 @@ ask_create(const char *id, uint64_t lifetime, uint64_t idle)
 	return (ring_ask(USER_SESSION, PROTO_CREATE, &m));
 }
 
+static uint32_t
+ask_keep(const char *id, const char *key, uint64_t keep)
+{
+	struct proto_create	 m;
+	char			 none[1] = "";
+
+	memset(&m, 0, sizeof(m));
+	strlcpy(m.id, id, sizeof(m.id));
+	strlcpy(m.key, key, sizeof(m.key));
+	m.workdir = none;
+	m.keep = keep;
+	m.wait = 1;
+	return (ring_ask(USER_SESSION, PROTO_CREATE, &m));
+}
+
 static void
 become_ready(uint32_t req, uint64_t *n)
 {
@@ -496,6 +511,59 @@ ATF_TC_BODY(retain, tc)
 	ring_stop();
 }
 
+static void
+stop(const char *id, uint64_t n)
+{
+	uint32_t	 req;
+
+	req = ring_ref(USER_SESSION, PROTO_STOP, id, 0);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	watch_stop(n);
+	become(id, "stopped");
+}
+
+/* Less than all are kept, from the creation on, and never more. */
+ATF_TC_WITHOUT_HEAD(keep);
+ATF_TC_BODY(keep, tc)
+{
+	struct proto_sandbox	 s;
+	uint64_t		 n, m;
+	uint32_t		 req;
+
+	ring_make();
+	strlcpy(ring.conf.boot, BOOT, sizeof(ring.conf.boot));
+	ring.conf.retain_stopped = 10 * HOUR;
+	ring_start();
+	ring_engine(1);
+	ring_refused(ask_keep("web", "", 10 * HOUR + 1), CODE_LIMIT_EXCEEDED);
+	ring_refused(ask_keep("web", "", SBX_TIME_MAX + 1),
+	    CODE_LIMIT_EXCEEDED);
+	become_ready(ask_keep("web", "key", HOUR), &n);
+	event_has("web", "sandbox.create", "keep", "3600000");
+	/* It is a part of what its key stands for. */
+	ring_refused(ask_keep("web", "key", 2 * HOUR), CODE_CONFLICT);
+	req = ask_keep("web", "key", HOUR);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+	become_ready(ask_keep("api", "", SBX_TIME_NONE), &m);
+	stop("web", n);
+	next_must("web", "delete", "stopped", HOUR);
+	stop("api", m);
+	show("api", &s);
+	ATF_CHECK_EQ(s.keep, 0);
+	ATF_CHECK_STREQ(s.next, "delete");
+	ATF_CHECK(s.next_in > 9 * HOUR && s.next_in <= 10 * HOUR);
+	/* Over a restart, too. */
+	ring_kill();
+	ring_start();
+	show("web", &s);
+	ATF_CHECK_EQ(s.keep, HOUR);
+	ATF_CHECK(s.next_in > 0 && s.next_in <= HOUR);
+	ring_stop();
+}
+
 /* Without the Engine nothing is done, and all of it when it comes back. */
 ATF_TC_WITHOUT_HEAD(engine_away);
 ATF_TC_BODY(engine_away, tc)
@@ -687,6 +755,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, idle_whose);
 	ATF_TP_ADD_TC(tp, bounds);
 	ATF_TP_ADD_TC(tp, retain);
+	ATF_TP_ADD_TC(tp, keep);
 	ATF_TP_ADD_TC(tp, engine_away);
 	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, restart_over);

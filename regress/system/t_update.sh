@@ -78,6 +78,13 @@ retain { stopped 1d }"
 	    "$CTL" update -T 0.001 a
 	atf_check -s exit:75 -e match:'keep: 2d: the limit is 1d' \
 	    "$CTL" update -k 2d a
+	# The same when it is made.
+	atf_check -s exit:75 -e match:'keep: 2d: the limit is 1d' \
+	    "$CTL" create -i c -k 2d
+	atf_check -o ignore "$CTL" create -i c -k 0.001
+	atf_check -o match:'"keep":1[,}]' "$CTL" -j show c
+	atf_check "$CTL" stop c
+	await '"$CTL" events c | grep -q "reason=stopped"'
 	# Paused, stopped; and it stays so over a restart.
 	atf_check "$CTL" pause a
 	atf_check "$CTL" update -l p=1 a
