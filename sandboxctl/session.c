@@ -60,7 +60,8 @@ static __attribute__((__noreturn__)) void
 no_memory(void)
 {
 	fprintf(stderr, "sandboxctl: out of memory (internal)\n");
-	exit(code_exit(CODE_INTERNAL));
+	/* What is still to be written would come back to here. */
+	_exit(code_exit(CODE_INTERNAL));
 }
 
 /* --- lines out ------------------------------------------------------ */
@@ -71,27 +72,42 @@ session_queued(void)
 	return (out.len - out.pos);
 }
 
-static ssize_t
-out_add(void *cookie, const char *data, size_t len)
+static int
+out_grow(size_t len)
 {
 	char	*p;
 	size_t	 size;
 
-	(void)cookie;
 	if (out.pos > 0 && out.len + len > out.size) {
 		memmove(out.data, out.data + out.pos, out.len - out.pos);
 		out.len -= out.pos;
 		out.pos = 0;
 	}
-	if (out.len + len > out.size) {
-		for (size = 64 * 1024; size < out.len + len; size *= 2)
-			;
-		/* A line that is lost could be one that is waited for. */
-		if ((p = realloc(out.data, size)) == NULL)
-			no_memory();
-		out.data = p;
-		out.size = size;
-	}
+	if (out.len + len <= out.size)
+		return (0);
+	for (size = 64 * 1024; size < out.len + len; size *= 2)
+		;
+	if ((p = realloc(out.data, size)) == NULL)
+		return (-1);
+	out.data = p;
+	out.size = size;
+	return (0);
+}
+
+int
+session_room(size_t len)
+{
+	(void)fflush(ss.out);
+	return (out_grow(len));
+}
+
+static ssize_t
+out_add(void *cookie, const char *data, size_t len)
+{
+	(void)cookie;
+	/* A line that is lost could be one that is waited for. */
+	if (out_grow(len) == -1)
+		no_memory();
 	memcpy(out.data + out.len, data, len);
 	out.len += len;
 	return (len);

@@ -176,6 +176,7 @@ extern struct session	 ss;
 
 /* session.c */
 size_t	 session_queued(void);	/* bytes of lines not read yet */
+int	 session_room(size_t);	/* for a long line; -1: there is none */
 int64_t	 session_now(void);	/* ms, of a clock that nobody sets */
 
 /* session_line.c */

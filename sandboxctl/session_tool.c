@@ -50,6 +50,7 @@ struct session_tool {
 	int			 in_over;
 	struct sandbox_tool_output o;
 	int			 keeps;	/* the rest of it is written */
+	enum code		 code;	/* of one of a batch */
 };
 
 static const struct {
@@ -302,6 +303,38 @@ make_upload(struct call *c, struct proto_call *m)
 	return (0);
 }
 
+/* --- room for what is long ------------------------------------------- */
+
+#define ANSWER_LONG	(64 * 1024)	/* bytes that come of it */
+#define ANSWER_HEAD	1024		/* what is before and behind them */
+
+static ssize_t
+length_add(void *arg, const char *data, size_t len)
+{
+	size_t	*n = arg;
+
+	(void)data;
+	*n += len;
+	return (len);
+}
+
+/* Is there room for what print() writes?  0, or -1. */
+static int
+answer_room(struct call *c, void (*print)(FILE *, struct call *))
+{
+	static const cookie_io_functions_t	 io = { .write = length_add };
+	FILE					*f;
+	size_t					 n = 0;
+
+	if (c->tool->len < ANSWER_LONG)
+		return (0);
+	if ((f = fopencookie(&n, "w", io)) == NULL)
+		return (-1);
+	print(f, c);
+	fclose(f);
+	return (session_room(n + ANSWER_HEAD));
+}
+
 /* --- how it ends -------------------------------------------------------- */
 
 static int
@@ -309,8 +342,11 @@ over_records(struct call *c)
 {
 	struct session_tool	*t = c->tool;
 
-	if (fflush(t->text) == EOF)
-		return (no_memory(c));
+	if (fflush(t->text) == EOF ||
+	    session_room(t->textlen + ANSWER_HEAD) == -1) {
+		(void)no_memory(c);
+		return (1);
+	}
 	answer_begin(c);
 	fprintf(ss.out, "{\"%s\":[", t->def->what);
 	fwrite(t->textbuf, 1, t->textlen, ss.out);
@@ -364,21 +400,35 @@ over_delete(struct call *c)
 	return (0);
 }
 
-/* One of a batch is done. */
 static void
-batch_tell(struct call *c, enum code code)
+print_file(FILE *out, struct call *c)
 {
 	struct session_tool		*t = c->tool;
 	struct sandbox_tool_file	 f;
 
 	memset(&f, 0, sizeof(f));
-	f.path = c->l.extra.paths.v[t->n++];
+	f.path = c->l.extra.paths.v[t->n];
 	f.data = t->buf;
 	f.len = t->len;
-	f.code = code;
+	f.code = t->code;
+	tool_json_done(out, &f, t->def->op == CALL_READ);
+}
+
+/* One of a batch is done. */
+static void
+batch_tell(struct call *c, enum code code)
+{
+	struct session_tool	*t = c->tool;
+
+	t->code = code;
+	if (answer_room(c, print_file) == -1) {
+		t->code = CODE_UNAVAILABLE;
+		t->len = 0;
+	}
 	answer_begin(c);
-	tool_json_done(ss.out, &f, t->def->op == CALL_READ);
+	print_file(ss.out, c);
 	answer_end();
+	t->n++;
 	t->len = 0;
 	t->full = 0;
 }
@@ -401,14 +451,24 @@ over_batch(struct call *c)
 }
 
 static void
+print_output(FILE *out, struct call *c)
+{
+	tool_json_output(out, &c->tool->o);
+}
+
+/* 0, or 1 and there was no room for it, which is its end. */
+static int
 tell_output(struct call *c)
 {
-	struct session_tool	*t = c->tool;
-
-	t->o.data = (char *)t->buf;
+	c->tool->o.data = (char *)c->tool->buf;
+	if (answer_room(c, print_output) == -1) {
+		(void)no_memory(c);
+		return (1);
+	}
 	answer_begin(c);
-	tool_json_output(ss.out, &t->o);
+	print_output(ss.out, c);
 	answer_end();
+	return (0);
 }
 
 /* A command: what it wrote beyond the bound goes into a file. */
@@ -421,8 +481,7 @@ over_execute(struct call *c)
 
 	if (t->keeps) {
 		t->o.kept = c->result.count;
-		tell_output(c);
-		return (0);
+		return (tell_output(c));
 	}
 	if (max == 0 || max > SANDBOX_TOOL_OUTPUT)
 		max = SANDBOX_TOOL_OUTPUT;
@@ -434,10 +493,8 @@ over_execute(struct call *c)
 		call_error(c, CODE_INVALID_ARGUMENT, "", text);
 		return (1);
 	}
-	if (t->o.size <= max || c->cancelled) {
-		tell_output(c);
-		return (0);
-	}
+	if (t->o.size <= max || c->cancelled)
+		return (tell_output(c));
 	sandbox_tool_spill(&t->o);
 	t->keeps = 1;
 	call_resend(c);
@@ -610,8 +667,8 @@ tool_failed(struct call *c)
 	/* What cannot be kept is not there; the rest is an answer. */
 	if (t->keeps) {
 		t->o.file[0] = '\0';
-		tell_output(c);
-		call_end(c, NULL);
+		if (tell_output(c) == 0)
+			call_end(c, NULL);
 		return (1);
 	}
 	if (!t->def->batch || c->cancelled)

@@ -66,6 +66,19 @@ def execs(s, box):
     x = s.of(n)["accepted"]["id"]
     s.good("kill", exec=x, signo=9)
     need(outcome(s.over(n))[2]["state"] == "signaled")
+    # On a terminal.
+    n = s.send("exec", sandbox=box, flags=2 + 16 + 32, rows=7, cols=33,
+               argv=["sh", "-c", "stty size; read x; stty size; exit 4"])
+    x = s.of(n)["accepted"]["id"]
+    first = s.of(n)
+    s.good("resize", exec=x, rows=9, cols=44)
+    s.good("input", request=n, data=b64(b"k\n"))
+    out, err, info = outcome([first] + s.over(n))
+    need((out, err, info["code"]) == (b"7 33\r\nk\r\n9 44\r\n", b"", 4), out)
+    # Nobody listens there.
+    n = s.send("call", sandbox=box, op="connect", count=1, input=1)
+    e = s.over(n)[-1]["error"]
+    need(e["code"] == "unavailable" and "refused" in e["text"], e)
 
 
 def cancel(s, box):
@@ -82,6 +95,24 @@ def cancel(s, box):
     n = s.send("wait_state", id=box, states=["stopped"])
     s.good("cancel", request=n)
     need("cancelled" in s.over(n)[-1])
+    # Waits for one command, of which one is given up, and one goes on.
+    acc = s.good("exec", sandbox=box, argv=["sleep", "1000"], detach=1)
+    x = acc[0]["accepted"]["id"]
+    gone, kept = s.send("wait", exec=x), s.send("wait", exec=x)
+    s.good("cancel", request=gone)
+    need(s.over(gone) == [{"id": gone, "cancelled": {}}])
+    s.good("kill", exec=x, signo=9)
+    need(s.over(kept)[0]["exec_info"]["state"] == "signaled")
+    # More than 64 of them are given up, also those that were never sent.
+    acc = s.good("exec", sandbox=box, argv=["sleep", "1000"], detach=1)
+    x = acc[0]["accepted"]["id"]
+    ids = [s.send("wait", exec=x) for _ in range(100)]
+    for n in ids:
+        s.good("cancel", request=n)
+        need("cancelled" in s.over(n)[-1])
+    # Their places are free when there is nothing to wait for.
+    s.good("kill", exec=x, signo=9)
+    need(s.run(box, "echo", "x")[0] == b"x\n")
     e = s.call("cancel", request=n)[-1]["error"]
     need(e["code"] == "not_found" and e["field"] == "request", e)
     s.good("ping")
@@ -247,6 +278,23 @@ def tools(s, box):
            for _ in range(100)]
     for n in ids:
         need(len(s.over(n)) == 21)
+
+
+def memory(s, box):
+    """With little memory: an error for who asked too much, and it goes on."""
+    def oom(a):
+        return "error" in a and "memory" in a["error"]["text"]
+
+    for _ in range(2):
+        a = s.call("tool_execute", sandbox=box, max=60 << 20,
+                   command="head -c 60000000 /dev/zero")[-1]
+        need(oom(a), str(a)[:300])
+        s.good("ping")
+    s.good("call", sandbox=box, op="write", path="big", data="", flags=4)
+    s.good("call", sandbox=box, op="truncate", path="big", length=200 << 20)
+    f = s.good("tool_download", sandbox=box, paths=["/workspace/big"])[0]
+    need(f["tool_download"]["error"] is not None, str(f)[:300])
+    need(s.run(box, "echo", "x")[0] == b"x\n")
 
 
 def other(s, box):

@@ -48,6 +48,31 @@ simple term 'a signal'
 simple deaf 'who does not read is not read'
 simple closed 'who does not read any more'
 
+atf_test_case memory cleanup
+memory_head()
+{
+	atf_set descr 'who asks for more than there is memory is told, alone'
+	atf_set timeout 600
+}
+memory_body()
+{
+	# Its shadow takes all of the address space.
+	[ "${ASAN:-no}" != yes ] || atf_skip "the address space is the sanitizer's"
+	world
+	box
+	cat >small <<-EOT
+		#!/bin/sh
+		exec prlimit --as=104857600 "$CTL" "\$@"
+	EOT
+	chmod 755 small
+	CTL=$PWD/small play memory "$BOX"
+	daemon_stop
+}
+memory_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case restart cleanup
 restart_head()
 {
@@ -87,7 +112,8 @@ restart_cleanup()
 atf_init_test_cases()
 {
 	for c in commands execs cancel many windows events files tools other hostile \
-	    input_bound eof term deaf closed restart; do
+	    input_bound eof term deaf closed memory \
+	    restart; do
 		atf_add_test_case $c
 	done
 }
