@@ -465,6 +465,18 @@ call_answer(struct call *c, struct sandbox_answer *a)
 	call_note(c, a);
 }
 
+/*
+ * It goes on after its first answer, but ends by itself, and soon.  Were as
+ * many of these under way as of those that wait, their pipes could be more
+ * than the daemon keeps for a client that reads a moment later.
+ */
+static int
+call_soon(const struct call *c)
+{
+	return (c->l.def->flags & S_TOOL && c->l.def->type == PROTO_CALL &&
+	    !c->l.extra.input);
+}
+
 void
 call_take(struct sandbox_answer *a)
 {
@@ -478,7 +490,7 @@ call_take(struct sandbox_answer *a)
 	}
 	if ((c = call_of(a)) == NULL)
 		return;
-	if (c->islong)
+	if (c->islong && !call_soon(c))
 		unshort(c);
 	if (c->job != NULL)
 		job_take(c, a);
