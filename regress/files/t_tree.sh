@@ -419,6 +419,10 @@ many_body()
 	atf_check "$CTL" put -r "$BOX" src there
 	atf_check "$CTL" get -r "$BOX" there back
 	same src back
+	# What is made once has not to be removed within a cleanup's minute.
+	rm -rf src back
+	atf_check "$CTL" delete "$BOX"
+	await '[ -z "$(ls "$STATE/work")" ]' 600
 	daemon_stop
 }
 many_cleanup()
