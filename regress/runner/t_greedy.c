@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <netinet/in.h>
+
 #include <atf-c.h>
 #include <dirent.h>
 #include <errno.h>
@@ -198,6 +200,82 @@ ATF_TC_BODY(own_fuse, tc)
 	/* Nor does its end wait for it. */
 	rig_end(r);
 	fusefs_end();
+}
+
+/* A socket whose last close(2) waits, a quarter of an hour; -1: no network. */
+static int
+lingering(void)
+{
+	static char		 junk[65536];
+	struct sockaddr_in	 sin;
+	struct linger		 l = { 1, 900 };
+	socklen_t		 len = sizeof(sin);
+	int			 s, c;
+
+	memset(&sin, 0, sizeof(sin));
+	sin.sin_family = AF_INET;
+	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ATF_REQUIRE((s = socket(AF_INET, SOCK_STREAM, 0)) != -1);
+	ATF_REQUIRE((c = socket(AF_INET, SOCK_STREAM, 0)) != -1);
+	if (bind(s, (struct sockaddr *)&sin, len) == -1 ||
+	    listen(s, 1) == -1 ||
+	    getsockname(s, (struct sockaddr *)&sin, &len) == -1 ||
+	    connect(c, (struct sockaddr *)&sin, len) == -1) {
+		fprintf(stderr, "no loopback: %s\n", strerror(errno));
+		close(s);
+		close(c);
+		return (-1);
+	}
+	/* Nobody accepts it, so what is in it cannot be sent. */
+	ATF_REQUIRE(fcntl(c, F_SETFL, O_NONBLOCK) == 0);
+	while (write(c, junk, sizeof(junk)) > 0)
+		;
+	ATF_REQUIRE(fcntl(c, F_SETFL, 0) == 0);
+	ATF_REQUIRE(setsockopt(c, SOL_SOCKET, SO_LINGER, &l,
+	    sizeof(l)) == 0);
+	return (c);
+}
+
+ATF_TC_WITHOUT_HEAD(lingers);
+ATF_TC_BODY(lingers, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*good, *p;
+	struct gp_output o = { .stream = GP_STDOUT, .data =
+			    (const uint8_t *)"abc", .len = 3 };
+	struct gp_frame	 f;
+	uint8_t		 b[64];
+	ssize_t		 len;
+	int		 fd, i, before;
+
+	(void)tc;
+	passes = 1;
+	rig_start(r);
+	good = boot(r, 1);
+	p = boot(r, 2);
+	start_exec(r, 2, 1, 0, 0);
+	player_frame(p, GP_START, &f);
+	rig_alive(r);
+	before = count_files(r->pid);
+	for (i = 1; i <= 5; i++, o.off += 3) {
+		len = gp_encode_output(b, sizeof(b), 1, &o);
+		/* Ours is not to be the last one: it does not read yet. */
+		ATF_REQUIRE(kill(r->pid, SIGSTOP) == 0);
+		fd = lingering();
+		if (fd == -1 || passfd_send(p->fd, b, len, fd, 1, 0) == -1)
+			player_send(p, b, len);
+		if (fd != -1)
+			close(fd);
+		ATF_REQUIRE(kill(r->pid, SIGCONT) == 0);
+		good_exec(r, good, i);
+	}
+	player_exit(p, 1, 0, o.off, 0);
+	while (from_store(r, MSG_ENDED)->u.ended.n != 2)
+		;
+	ATF_CHECK_EQ(before, count_files(r->pid));
+	player_free(good);
+	player_free(p);
+	rig_end(r);
 }
 
 /* One that floods, and one that does not read: others are served. */
@@ -513,6 +591,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, stranger);
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, own_fuse);
+	ATF_TP_ADD_TC(tp, lingers);
 	ATF_TP_ADD_TC(tp, flood);
 	ATF_TP_ADD_TC(tp, crumbs);
 	ATF_TP_ADD_TC(tp, flapping);
