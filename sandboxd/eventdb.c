@@ -65,12 +65,18 @@ eventdb_fail(struct eventdb *e, int error, const char *fmt, ...)
 	char	 text[256], said[240];
 	va_list	 ap;
 
+	/* Whatever fails behind a panic has its reason, and no other. */
+	if (error == DB_RUNRECOVERY && e->told && !e->readonly &&
+	    e->why[0] != '\0') {
+		e->err = error;
+		return (EDB_FAIL);
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	e->err = error;
 	if (error == DB_RUNRECOVERY)
-		e->panic = 1;
+		e->panic = e->told = 1;
 	/* What Berkeley DB itself said is more precise than its number. */
 	strlcpy(said, e->why, sizeof(said));
 	if (error == 0)
@@ -451,7 +457,7 @@ eventdb_open(struct eventdb *e, const char *home)
 		eventdb_shut(e);
 		eventdb_ballast_release(e);
 		e->why[0] = '\0';
-		e->panic = 0;
+		e->panic = e->told = 0;
 		if (eventdb_recover(e) == -1)
 			return (-1);
 	}
@@ -498,7 +504,8 @@ eventdb_begin(struct eventdb *e)
 {
 	int	 ret;
 
-	e->why[0] = '\0';
+	if (!e->told)
+		e->why[0] = '\0';
 	if ((ret = e->env->txn_begin(e->env, NULL, &e->txn, 0)) != 0) {
 		e->txn = NULL;
 		return (eventdb_fail(e, ret, "transaction"));

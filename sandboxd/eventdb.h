@@ -39,6 +39,7 @@ struct eventdb {
 	int		 wmfd;
 	int		 err;		/* of the last call that failed */
 	int		 panic;		/* only a restart helps */
+	int		 told;		/* and why has its reason */
 	int		 ballast;	/* the ballast is in place */
 	time_t		 ballast_next;	/* not before, CLOCK_MONOTONIC */
 	uint64_t	 mark_count;

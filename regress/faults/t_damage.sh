@@ -369,6 +369,45 @@ stopped_cleanup()
 	daemon_cleanup
 }
 
+# first_of name: the number of the event of its creation
+first_of()
+{
+	awk -v b="$1" '/ sandbox.create / && $0 ~ " " b " " { print $1; exit }' \
+	    events
+}
+
+# away: sandboxctl has said that the daemon is starting again.
+away()
+{
+	grep -q unavailable err
+}
+
+# behind file: from the creation of box-40 on the events are those of it.
+behind()
+{
+	n=$(first_of box-40)
+	[ -n "$n" ] || atf_fail "no event of box-40: $(tail -n 5 "$1")"
+	awk -v n="$n" '$1 >= n' "$1" >behind.all
+	if ! "$CTL" events -n "$n" >behind.got 2>err; then
+		away || atf_fail "$(cat err)"
+		return 1
+	fi
+	head -n "$(wc -l <behind.all)" behind.got | cmp - behind.all ||
+	    atf_fail "other events than before"
+}
+
+# over_damage: all events are asked for, and refused for what it is.
+over_damage()
+{
+	s=0
+	"$CTL" events -n 1 >events.got 2>err || s=$?
+	[ $s -ne 0 ] || atf_fail "events were read over the damage"
+	! away || return 1
+	grep -q "events.db.*checksum" err || atf_fail "$(cat err)"
+	[ "$(grep -o events.db err | wc -l)" -le 2 ] ||
+	    atf_fail "one in the other: $(cat err)"
+}
+
 atf_test_case page cleanup
 page_head()
 {
@@ -406,10 +445,18 @@ page_body()
 	"$CTL" events >events.got 2>err || s=$?
 	[ $s -ne 0 ] || atf_fail "events were read over the damage"
 	! grep -q " $box " events.got || atf_fail "what was damaged is told"
+	# Again and again, for that reason and no other.
+	for n in 1 2 3; do
+		await over_damage
+	done
 	# The database has to be opened again for it, and is.
 	await '"$CTL" create -d -i after -I no-such-image >out 2>err ||
 	    grep -q already_exists err'
 	await '"$CTL" list | grep -q "^after .*failed"'
+	# What is behind the damage is served then.
+	await 'behind events'
+	await over_damage
+	! grep -q " $box " events.got || atf_fail "what was damaged is told"
 	daemon_stop
 
 	restore good
