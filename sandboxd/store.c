@@ -63,6 +63,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_LOG_RESTORED] = "log.restored",
 	[EV_EXEC_DETACH] = "exec.detach",
 	[EV_SBX_CAUSE] = "sandbox.cause",
+	[EV_AUDIT_ALLOWED] = "audit.allowed",
 };
 
 struct detail_map {

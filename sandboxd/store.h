@@ -10,6 +10,7 @@
  *	store_doctor.c		what protects the host
  *	store_damaged.c		a log of which only a part can be read
  *	store_audit.c		what was decided, as events
+ *	store_allowed.c		the same, of what has no event of its own
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
  *	store_engine.c		what they ask of the Engine, in its order
@@ -108,6 +109,7 @@ enum event_type {
 	EV_LOG_RESTORED,
 	EV_EXEC_DETACH,
 	EV_SBX_CAUSE,
+	EV_AUDIT_ALLOWED,
 	EV_MAX
 };
 
@@ -351,8 +353,16 @@ int		 damaged_refuse(const struct asker *, uint32_t);
 /* store_audit.c */
 void		 audit_refused(uint32_t, const char *, const char *,
 		    enum code, const char *, uint64_t);
+uint64_t	 audit_now(void);
+void		 audit_on(char *, size_t, const struct asker *,
+		    const struct sandbox *);
 void		 audit_end(void);
 int		 audit_decision(const struct record *);
+
+/* store_allowed.c */
+void		 audit_allowed(const struct asker *, const char *,
+		    const struct sandbox *);
+void		 allowed_end(void);
 
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,

@@ -1,7 +1,8 @@
 /*
  * The record of decisions.  What was allowed is in the event of the operation
- * itself, with the rule that let it; what was refused is an event of its own,
- * without anything that a client wrote but the name of a sandbox.
+ * itself, with the rule that let it, or where it has none in those that
+ * store_allowed.c makes; what was refused is an event of its own, without
+ * anything that a client wrote but the name of a sandbox.
  *
  * Nobody can fill the log by being refused: of each user so many are written
  * at once, and then one in a while that says how many there were.
@@ -55,13 +56,24 @@ refuser_cmp(struct refuser *a, struct refuser *b)
 	return (a->uid < b->uid ? -1 : a->uid > b->uid);
 }
 
-static uint64_t
+uint64_t
 audit_now(void)
 {
 	struct timespec	 ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ((uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+}
+
+/* A sandbox, as who asks may name it. */
+void
+audit_on(char *buf, size_t size, const struct asker *a,
+    const struct sandbox *sb)
+{
+	if (sb->r.owner == a->uid)
+		strlcpy(buf, sb->r.id, size);
+	else
+		snprintf(buf, size, "%u/%s", sb->r.owner, sb->r.id);
 }
 
 static int
@@ -152,6 +164,7 @@ audit_end(void)
 	static int	 all = 1;
 
 	audit_flush(-1, 0, &all);
+	allowed_end();
 }
 
 /*
@@ -189,6 +202,7 @@ int
 audit_decision(const struct record *r)
 {
 	switch (r->type) {
+	case EV_AUDIT_ALLOWED:
 	case EV_AUDIT_REFUSED:
 		return (1);
 	case EV_RELOADED:
@@ -200,6 +214,9 @@ audit_decision(const struct record *r)
 	case EV_SBX_RESTART:
 	case EV_SBX_RESUME:
 	case EV_SBX_DELETE:
+	case EV_SBX_EXTEND:
+	case EV_SBX_UPDATE:
+	case EV_SBX_UPDATED:
 	case EV_EXEC_CREATE:
 	case EV_EXEC_SIGNAL:
 	case EV_EXEC_DETACH:

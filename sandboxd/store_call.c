@@ -1,12 +1,13 @@
 /*
  * Calls: operations on files that a guest carries out.  Here it is judged who
- * may, and counted how many there are.  They are in no batch and no event:
- * one that was not answered may or may not have been done, and who asked has
- * to look.
+ * may, and counted how many there are.  They are in no batch, and what the log
+ * has of them is that they were allowed: one that was not answered may or may
+ * not have been done, and who asked has to look.
  */
 #include <sys/types.h>
 #include <sys/tree.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,10 +83,11 @@ caller_put(struct caller *c)
 }
 
 static int
-call_allowed(const struct asker *a, const struct sandbox *sb)
+call_allowed(const struct asker *a, const char *what, const struct sandbox *sb)
 {
 	struct caller	*c;
 	u_int		 n;
+	char		 on[SBX_ID_MAX + 16], text[TEXT_MAX + 1];
 
 	if (sb->r.state != SBX_READY) {
 		answer_error(a, CODE_WRONG_STATE, NULL, "%s is %s", sb->r.id,
@@ -97,9 +99,12 @@ call_allowed(const struct asker *a, const struct sandbox *sb)
 	caller_put(c);
 	if (sb->ncalls < CALLS_MAX_BOX && n < CALLS_MAX_USER)
 		return (1);
-	answer_error(a, CODE_LIMIT_EXCEEDED, NULL, "%u calls are under way in "
-	    "%s, %u of uid %u: the limits are %d and %d", sb->ncalls,
-	    sb->r.id, n, a->uid, CALLS_MAX_BOX, CALLS_MAX_USER);
+	snprintf(text, sizeof(text), "%u calls are under way in %s, %u of uid "
+	    "%u: the limits are %d and %d", sb->ncalls, sb->r.id, n, a->uid,
+	    CALLS_MAX_BOX, CALLS_MAX_USER);
+	audit_on(on, sizeof(on), a, sb);
+	audit_refused(a->uid, what, on, CODE_LIMIT_EXCEEDED, text, 0);
+	answer_error(a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 	return (0);
 }
 
@@ -128,6 +133,21 @@ call_right(uint32_t op)
 	return (call_kind(op) & CALL_NET ? RIGHT_EXEC : RIGHT_FILES);
 }
 
+/* A connection is a decision about its port. */
+static void
+call_audit(const struct asker *a, const struct proto_call *m,
+    const struct sandbox *sb)
+{
+	char	 what[32];
+
+	if (call_kind(m->op) & CALL_NET)
+		snprintf(what, sizeof(what), "%s:%u", call_name(m->op),
+		    (u_int)m->count);
+	else
+		strlcpy(what, call_name(m->op), sizeof(what));
+	audit_allowed(a, what, sb);
+}
+
 int
 call_recv_call(struct chan *ch, struct frame *f, void *msg)
 {
@@ -140,9 +160,10 @@ call_recv_call(struct chan *ch, struct frame *f, void *msg)
 	if (request_begin(&a, f, msg) == -1 ||
 	    (sb = request_sandbox(&a, m->sandbox, NULL)) == NULL ||
 	    rights_check(&a, call_right(m->op), sb) == -1 ||
-	    !call_allowed(&a, sb))
+	    !call_allowed(&a, call_name(m->op), sb))
 		return (0);
 	call_add(&a, sb);
+	call_audit(&a, m, sb);
 	c.n = sb->r.n;
 	c.c = *m;
 	pipe_send(&st.runner, MSG_CALL, last, a.session, a.req, -1, &c);

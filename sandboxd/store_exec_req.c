@@ -105,6 +105,8 @@ exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
 		answer_exec(&q.a, q.sb, &q.r);
 		answer_end(&q.a);
 	} else {
+		if (m->streams & 1)
+			audit_allowed(&q.a, "input", q.sb);
 		timer_del(&q.ex->lost);
 		q.ex->session = q.a.session;
 		q.ex->req = q.a.req;

@@ -333,6 +333,7 @@ recover_recv_reconcile(struct chan *ch, struct frame *f, void *msg)
 	w->session = a.session;
 	w->req = a.req;
 	TAILQ_INSERT_TAIL(&waiting, w, entry);
+	audit_allowed(&a, "reconcile", NULL);
 	if (m->force)
 		give_up = 1;
 	/* One that is under way was asked for before this was. */

@@ -63,7 +63,7 @@ rights_check(struct asker *a, enum right r, const struct sandbox *sb)
 	const struct session	*s;
 	int			 own = sb == NULL || sb->r.owner == a->uid;
 	uint32_t		 n = 0;
-	char			 on[SBX_ID_MAX + 16];
+	char			 on[SBX_ID_MAX + 16] = "";
 
 	if ((s = session_find(a->session)) != NULL)
 		n = own ? s->rights.own_by[r] : s->rights.others_by[r];
@@ -72,10 +72,8 @@ rights_check(struct asker *a, enum right r, const struct sandbox *sb)
 		return (0);
 	if (n == 0)
 		strlcpy(a->by, "no rule allows it", sizeof(a->by));
-	if (own)
-		strlcpy(on, sb == NULL ? "" : sb->r.id, sizeof(on));
-	else
-		snprintf(on, sizeof(on), "%u/%s", sb->r.owner, sb->r.id);
+	if (sb != NULL)
+		audit_on(on, sizeof(on), a, sb);
 	audit_refused(a->uid, right_name(r), on, CODE_PERMISSION_DENIED,
 	    a->by, 0);
 	answer_error(a, CODE_PERMISSION_DENIED, NULL, "%s%s%s: not permitted "

@@ -51,6 +51,7 @@ static const char *const event_details[EV_MAX] = {
 	[EV_SBX_RESTART] = "rule",
 	[EV_EXEC_DETACH] = "shown rule",
 	[EV_SBX_CAUSE] = "cause",
+	[EV_AUDIT_ALLOWED] = "what on rule more",
 };
 
 static int

@@ -293,6 +293,79 @@ audit_cleanup()
 	daemon_cleanup
 }
 
+# allowed uid: what was allowed him by call, without times and numbers
+allowed()
+{
+	"$CTL" events -t audit.allowed | grep "uid=$1 " | cut -d' ' -f8-
+}
+
+atf_test_case calls cleanup
+calls_head()
+{
+	atf_set descr 'what is allowed inside of a sandbox is told, and counted'
+	atf_set timeout 300
+}
+calls_body()
+{
+	two_users
+	world "allow user $one
+		allow files user $two on all
+		allow exec user $two on own"
+	may "$one" create -i web
+	i=0
+	while [ $i -lt 5 ]; do
+		echo secret | as_user "$one" "$CTL" put web - secret-name ||
+		    atf_fail "put"
+		i=$((i + 1))
+	done
+	may "$one" cat web secret-name
+	may "$two" cat "$one/web" secret-name
+	not "not permitted" "$two" exec "$one/web" true
+	as_user "$one" "$CTL" forward web 0:8080 >address 2>err &
+	forward=$!
+	await '[ -s address ]'
+	port=$(sed -n 's/^127\.0\.0\.1:\([0-9]*\)$/\1/p' address)
+	# Nobody listens inside: it was allowed all the same.
+	timeout 60 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; cat <&3" || :
+	await '"$CTL" events -t audit | grep -q what=connect:8080'
+	await 'allowed "$two" | grep -q what=read'
+	allowed "$one" >out
+	for what in write read connect:8080; do
+		n=$(grep -c "what=$what on=web rule=$CONF:5$" out) || :
+		[ "$n" = 1 ] || atf_fail "$n of $what: $(cat out)"
+	done
+	allowed "$two" >out
+	grep -q "what=read on=$one/web rule=$CONF:6$" out ||
+	    atf_fail "$(cat out)"
+	[ "$(wc -l <out)" = 1 ] || atf_fail "$(cat out)"
+	"$CTL" events -t audit.refused | grep -q "uid=$two .*what=exec" ||
+	    atf_fail "the refusal is not told"
+	# By another line it is another decision, and the other is counted.
+	daemon_conf "
+		allow user $one
+		allow files user $two on all
+		allow exec user $two on own"
+	atf_check "$CTL" reload
+	may "$one" cat web secret-name
+	await 'allowed "$one" | grep -q "what=read on=web rule=$CONF:6"'
+	kill $forward
+	wait $forward || :
+	daemon_stop
+	daemon_start
+	allowed "$one" >out
+	n=$(sed -n "s/.*what=write on=web .* more=//p" out |
+	    awk '{ n += $1 } END { print n + 0 }')
+	[ "$n" = 4 ] || atf_fail "$n writes were counted: $(cat out)"
+	atf_check -o ignore "$CTL" log verify
+	! "$CTL" -j events | grep -q secret-name || atf_fail "a name is told"
+	atf_check -o ignore "$CTL" delete "$one/web"
+	daemon_stop
+}
+calls_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case refusals cleanup
 refusals_head()
 {
@@ -332,6 +405,7 @@ refusals_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case audit
+	atf_add_test_case calls
 	atf_add_test_case refusals
 	atf_add_test_case limits
 	atf_add_test_case rights
