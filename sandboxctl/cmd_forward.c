@@ -281,7 +281,8 @@ take(struct forward *f, struct sandbox_answer *a)
 			continue;
 		if (sandbox_job_take(c->job, a) == -1)
 			conn_failed(f, c);
-		else
+		/* That no more comes may be told after all has been written. */
+		else if (conn_write(f, c) == 0)
 			conn_ends(f, c);
 		return;
 	}

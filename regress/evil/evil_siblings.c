@@ -84,8 +84,8 @@ is_fatal_all(const char *from, uint32_t type)
 	if (type == PROTO_STREAM || type == MSG_IMPORT_STREAM)
 		return (1);
 	/* The runner's alone. */
-	if (strcmp(from, "store") == 0 && type > PROTO_STREAM &&
-	    type < PROTO_PROC)
+	if (strcmp(from, "store") == 0 && ((type > PROTO_STREAM &&
+	    type < PROTO_PROC) || type == PROTO_OUTPUT_END))
 		return (1);
 	/* Of a call that was never made. */
 	return (type == MSG_CALL_DONE);

@@ -47,7 +47,9 @@ try_connect(int fd, const void *sa, socklen_t len)
 		    &elen) == -1)
 			error = errno;
 	}
-	if (error == 0 && send(fd, "x", 1, MSG_NOSIGNAL) == -1)
+	/* Who has taken it and hung up was reached. */
+	if (error == 0 && send(fd, "x", 1, MSG_NOSIGNAL) == -1 &&
+	    errno != EPIPE && errno != ECONNRESET)
 		error = errno;
 	close(fd);
 	return (error);
