@@ -428,23 +428,12 @@ eventdb_mark_check(struct eventdb *e, int fresh)
 	return (0);
 }
 
+/* What a start does, in a directory that is open. */
 int
-eventdb_open(struct eventdb *e, const char *home)
+eventdb_start(struct eventdb *e)
 {
 	int	 fresh, ret;
 
-	memset(e, 0, sizeof(*e));
-	e->dirfd = e->wmfd = -1;
-	e->val.flags = DB_DBT_REALLOC;
-	if (strlcpy(e->home, home, sizeof(e->home)) >= sizeof(e->home))
-		return (eventdb_fail(e, ENAMETOOLONG, "%s", home));
-	if ((e->dirfd = open(home, O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC)) == -1)
-		return (eventdb_fail(e, errno, "%s", home));
-	/* It could name other directories and turn off what we rely on. */
-	e->refused = eventdb_exists(e, "DB_CONFIG");
-	if (e->refused)
-		return (eventdb_fail(e, 0, "DB_CONFIG: not allowed here"));
 	if (eventdb_survey(e, &fresh) == -1)
 		return (-1);
 	if (eventdb_recover(e) == -1) {
@@ -484,6 +473,24 @@ eventdb_open(struct eventdb *e, const char *home)
 	return (0);
 }
 
+int
+eventdb_open(struct eventdb *e, const char *home)
+{
+	memset(e, 0, sizeof(*e));
+	e->dirfd = e->wmfd = -1;
+	e->val.flags = DB_DBT_REALLOC;
+	if (strlcpy(e->home, home, sizeof(e->home)) >= sizeof(e->home))
+		return (eventdb_fail(e, ENAMETOOLONG, "%s", home));
+	if ((e->dirfd = open(home, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		return (eventdb_fail(e, errno, "%s", home));
+	/* It could name other directories and turn off what we rely on. */
+	e->refused = eventdb_exists(e, "DB_CONFIG");
+	if (e->refused)
+		return (eventdb_fail(e, 0, "DB_CONFIG: not allowed here"));
+	return (eventdb_start(e));
+}
+
 void
 eventdb_close(struct eventdb *e)
 {
@@ -504,6 +511,7 @@ eventdb_begin(struct eventdb *e)
 {
 	int	 ret;
 
+	eventdb_again(e);
 	if (!e->told)
 		e->why[0] = '\0';
 	if ((ret = e->env->txn_begin(e->env, NULL, &e->txn, 0)) != 0) {

@@ -49,6 +49,7 @@ struct eventdb {
 	char		 why[512];	/* text of the last failure */
 	int		 refused;	/* it is not for us, and not damaged */
 	int		 spoiled;	/* Berkeley DB has met other bytes */
+	int		 again;		/* opened again after a bad page */
 	int		 readonly;	/* it is damaged, and looked at */
 	u_int		 bad;		/* tables, by bit, that are not to be */
 	int		 depth;		/* of walks under way */
@@ -97,6 +98,8 @@ int	eventdb_fail(struct eventdb *, int, const char *, ...)
 	    __attribute__((__format__(printf, 3, 4)));
 DB_ENV	*eventdb_env(struct eventdb *);
 void	eventdb_shut(struct eventdb *);
+int	eventdb_start(struct eventdb *);
+void	eventdb_again(struct eventdb *);
 int	eventdb_look(struct eventdb *, enum eventdb_table);
 int	eventdb_says_damage(const char *);
 

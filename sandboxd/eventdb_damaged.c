@@ -1,5 +1,6 @@
 /*
- * A damaged database, to be looked at and not written to.
+ * A damaged database, to be looked at and not written to; and one that has met
+ * a bad page while it was served, to be opened again.
  *
  * Recovery would cut the log at the damage, so nothing of the log is used:
  * what is seen is the tables as they lie on the disk, which is what they were
@@ -12,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "eventdb.h"
+#include "log.h"
 
 /*
  * Its numbers do not tell: a lack of memory or of space ends an environment as
@@ -84,6 +87,18 @@ damaged_open(struct eventdb *e)
 	return (0);
 }
 
+/*
+ * One that has ended keeps all that it has when it is closed, the cache as
+ * well.  A page that is bad is no reason for that: what is in memory is sound.
+ */
+static void
+damaged_shut(struct eventdb *e)
+{
+	if (e->env != NULL && e->panic && e->spoiled)
+		(void)e->env->set_flags(e->env, DB_NOPANIC, 1);
+	eventdb_shut(e);
+}
+
 /* What panics is left out, and the rest opened anew. */
 static int
 damaged_again(struct eventdb *e)
@@ -91,7 +106,7 @@ damaged_again(struct eventdb *e)
 	int	 tries;
 
 	for (tries = 0; tries <= EDB_NTABLES; tries++) {
-		eventdb_shut(e);
+		damaged_shut(e);
 		if (damaged_open(e) == 0)
 			return (0);
 		if (!e->panic)
@@ -108,11 +123,43 @@ eventdb_open_damaged(struct eventdb *e)
 	return (damaged_again(e));
 }
 
+/*
+ * A page that is bad ends the environment, and with it all that has nothing to
+ * do with that page.  So for the next call it is opened as a start opens it:
+ * what was committed is in the log.  Between two calls nothing is lost by it,
+ * since no cursor and no transaction is open then.
+ */
+void
+eventdb_again(struct eventdb *e)
+{
+	uint8_t		 hash[EDB_HASH_LEN];
+	uint64_t	 count = e->mark_count;
+
+	if (!e->panic || !e->spoiled || !e->again || e->txn != NULL ||
+	    e->depth > 0)
+		return;
+	memcpy(hash, e->mark_hash, sizeof(hash));
+	damaged_shut(e);
+	close(e->wmfd);
+	e->wmfd = -1;
+	e->panic = e->told = e->spoiled = e->err = 0;
+	e->why[0] = '\0';
+	/* The next start shows what can be read. */
+	if (eventdb_start(e) == -1)
+		fatalx("database: opened again: %s", e->why);
+	if (e->mark_count != count ||
+	    memcmp(e->mark_hash, hash, sizeof(hash)) != 0)
+		fatalx("database: opened again: the watermark is not what was "
+		    "written");
+}
+
 int
 eventdb_look(struct eventdb *e, enum eventdb_table t)
 {
-	if (!e->readonly)
+	if (!e->readonly) {
+		eventdb_again(e);
 		return (0);
+	}
 	if (e->depth == 0) {
 		e->why[0] = '\0';
 		if (e->panic && damaged_again(e) == -1)

@@ -390,6 +390,7 @@ store_open(void)
 		damaged_open();
 		return;
 	}
+	st.db.again = 1;
 	if (st.model.newer != 0)
 		log_warnx("event log: %u rows have fields of a newer version: "
 		    "they are kept, and not looked at", st.model.newer);

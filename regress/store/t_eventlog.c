@@ -514,6 +514,80 @@ ATF_TC_BODY(damaged_page, tc)
 	refused("events.db");
 }
 
+static long
+resident(void)
+{
+	FILE	*f;
+	long	 all, pages = 0;
+
+	ATF_REQUIRE((f = fopen("/proc/self/statm", "r")) != NULL);
+	ATF_REQUIRE(fscanf(f, "%ld %ld", &all, &pages) == 2);
+	fclose(f);
+	return (pages * sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static int
+descriptors(void)
+{
+	DIR	*dir;
+	int	 n = 0;
+
+	ATF_REQUIRE((dir = opendir("/proc/self/fd")) != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return (n);
+}
+
+/*
+ * While it is served a page that is bad costs what is on it, and nothing else:
+ * neither what is behind it, nor what comes later, nor memory or descriptors.
+ */
+ATF_TC_WITHOUT_HEAD(damaged_again);
+ATF_TC_BODY(damaged_again, tc)
+{
+	uint64_t	 next;
+	long		 memory = 0;
+	int		 files = 0, i;
+
+	home_make();
+	db_open();
+	append_many(1, 5000);
+	eventdb_close(&db);
+	flip("events.db", 100 * 4096 + 100);
+	db_open();
+	db.again = 1;
+	for (i = 0; i < 300; i++) {
+		next = 1;
+		ATF_REQUIRE(eventlog_read(&lg, 1, count_one, &next) == -1);
+		ATF_REQUIRE_MSG(strstr(db.why, "events.db") != NULL &&
+		    strstr(db.why, "checksum") != NULL, "%s", db.why);
+		ATF_REQUIRE(next > 1 && next < 4900);
+		/* A change after it, or a reading. */
+		if (i % 2 == 0)
+			append_many(lg.seq + 1, lg.seq + 1);
+		ATF_REQUIRE_EQ(count_events(4900), lg.seq - 4899);
+		if (i % 2 == 1)
+			append_many(lg.seq + 1, lg.seq + 1);
+		ATF_REQUIRE_EQ(lg.seq, 5001U + i);
+		ATF_REQUIRE_EQ(db.mark_count, lg.seq);
+		if (i == 20) {
+			files = descriptors();
+			memory = resident();
+		}
+	}
+	ATF_CHECK_MSG(descriptors() <= files, "%d descriptors after %d",
+	    descriptors(), files);
+	printf("%ld KB, then %ld KB\n", memory, resident());
+	ATF_CHECK_MSG(resident() <= memory + 4096, "%ld KB after %ld",
+	    resident(), memory);
+	eventdb_close(&db);
+	/* What was told of before it died was written. */
+	db_open();
+	ATF_REQUIRE_EQ(count_events(4900), 401);
+	eventdb_close(&db);
+}
+
 ATF_TC_WITHOUT_HEAD(missing_files);
 ATF_TC_BODY(missing_files, tc)
 {
@@ -810,6 +884,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, damaged_log_end);
 	ATF_TP_ADD_TC(tp, shortened);
 	ATF_TP_ADD_TC(tp, damaged_page);
+	ATF_TP_ADD_TC(tp, damaged_again);
 	ATF_TP_ADD_TC(tp, missing_files);
 	ATF_TP_ADD_TC(tp, damaged_watermark);
 	ATF_TP_ADD_TC(tp, db_config);
