@@ -139,13 +139,13 @@ make_box(const char *name, json_t *body)
 		    "RW", !json_is_true(json_object_get(m, "ReadOnly")),
 		    "Propagation", "rprivate"));
 	json_decref(box);
-	box = json_pack("{s:s,s:o,s:O,s:s,s:[],s:{s:b,s:i,s:i,s:s},s:o,s:o,"
-	    "s:o,s:{s:{s:{}}}}", "Id", FAKE_ID,
+	box = json_pack("{s:s,s:o,s:O,s:s,s:[],s:{s:b,s:b,s:i,s:i,s:s},s:o,"
+	    "s:o,s:o,s:{s:{s:{}}}}", "Id", FAKE_ID,
 	    "Name", json_sprintf("/%s", name),
 	    "Image", json_object_get(body, "Image"), "Path",
 	    json_string_value(json_array_get(json_object_get(body,
 	    "Entrypoint"), 0)), "Args",
-	    "State", "Running", 0, "Pid", 0, "ExitCode", 0, "Error", "",
+	    "State", "Running", 0, "Paused", 0, "Pid", 0, "ExitCode", 0, "Error", "",
 	    "Config", conf, "HostConfig", host, "Mounts", mounts,
 	    "NetworkSettings", "Networks", "none");
 	tell("create");
@@ -157,8 +157,34 @@ set_running(int on, int code)
 	json_t	*s = json_object_get(box, "State");
 
 	json_object_set_new(s, "Running", json_boolean(on));
+	json_object_set_new(s, "Paused", json_false());
 	json_object_set_new(s, "Pid", json_integer(on ? 4711 : 0));
 	json_object_set_new(s, "ExitCode", json_integer(code));
+}
+
+/* Only of one that runs and is not what it is to be. */
+static int
+freeze(int fd, int on)
+{
+	json_t	*s = json_object_get(box, "State");
+
+	if (!json_is_true(json_object_get(s, "Running")) ||
+	    json_is_true(json_object_get(s, "Paused")) == on)
+		return (reply(fd, 409, "{\"message\":\"not so\"}"));
+	json_object_set_new(s, "Paused", json_boolean(on));
+	tell(on ? "pause" : "unpause");
+	return (reply(fd, 204, NULL));
+}
+
+static int
+limit_box(const struct request *r, int fd)
+{
+	json_t	*limits = json_loadb(r->body, r->len, 0, NULL);
+
+	json_object_update(json_object_get(box, "HostConfig"), limits);
+	json_decref(limits);
+	tell("update");
+	return (reply(fd, 200, "{\"Warnings\":[]}"));
 }
 
 /* Does what is asked; the answer goes to fd, or nowhere if that is -1. */
@@ -192,6 +218,12 @@ work_box(const struct request *r, int fd, char *path)
 	}
 	if (op != NULL && strcmp(op, "json") == 0)
 		return (reply_json(fd, 200, box));
+	if (op != NULL && strcmp(op, "update") == 0)
+		return (limit_box(r, fd));
+	if (op != NULL && strcmp(op, "pause") == 0)
+		return (freeze(fd, 1));
+	if (op != NULL && strcmp(op, "unpause") == 0)
+		return (freeze(fd, 0));
 	if (op != NULL && strcmp(op, "start") == 0)
 		set_running(1, 0);
 	else if (op != NULL && strncmp(op, "kill", 4) == 0)
@@ -296,7 +328,8 @@ record(const struct request *r, const char *buf)
 	j = json_pack("{s:s,s:s%,s:b,s:i,s:s%}", "under", dir, "head", buf,
 	    (size_t)(strstr(buf, "\r\n\r\n") - buf), "cut", 0,
 	    "size", (int)r->len, "body", r->body,
-	    strstr(r->line, "/containers/create") == NULL ? (size_t)0 : r->len);
+	    strstr(r->line, "/containers/create") == NULL &&
+	    strstr(r->line, "/update") == NULL ? (size_t)0 : r->len);
 	s = json_dumps(j, JSON_COMPACT | JSON_ENSURE_ASCII);
 	len = asprintf(&line, "%s\n", s == NULL ? "not text" : s);
 	/* One call: others write to it as well. */

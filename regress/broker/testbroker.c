@@ -224,7 +224,8 @@ tb_answer(struct tb *tb, uint64_t op, void *msg)
 	uint32_t	 type;
 
 	/* The end that an operation makes is an event too, maybe later. */
-	for (tb_frame(tb, &f); f.type == MSG_BOX_DIED; tb_frame(tb, &f))
+	for (tb_frame(tb, &f); f.type == MSG_BOX_DIED ||
+	    f.type == MSG_BOX_LOOK; tb_frame(tb, &f))
 		chan_frame_free(&f);
 	ATF_REQUIRE_MSG(f.op == op, "%s of operation %" PRIu64,
 	    msg_name(f.type), f.op);
