@@ -34,6 +34,7 @@ static const struct gp_rule {
 	[GP_CALL_END] =	{ "CALL_END", GP_GUEST, HAS_K, 41,
 			    40 + CALL_TEXT_MAX + 1 },
 	[GP_OUTPUT_END] = { "OUTPUT_END", GP_GUEST, HAS_K, 8, 8 },
+	[GP_CHANGED] =	{ "CHANGED", GP_GUEST, HAS_K, 45, GP_MAX_CHANGED },
 
 	[GP_WELCOME] =	{ "WELCOME", GP_RUNNER, 0, 4, 4 },
 	[GP_START] =	{ "START", GP_RUNNER, HAS_K, 38,
@@ -84,7 +85,9 @@ gp_cause_text(unsigned int cause)
 		[GP_NS_TOOBIG] = "arguments and environment too long",
 		[GP_NS_UNKNOWN] = "not known in the sandbox",
 		[GP_NS_STOPPING] = "sandbox is being stopped",
-		[GP_NS_ERROR] = "could not be started"
+		[GP_NS_ERROR] = "could not be started",
+		[GP_NS_CHANGES] = "how its files are could not be kept, to "
+		    "tell what it changes"
 	};
 
 	if (cause >= sizeof(text) / sizeof(text[0]))

@@ -72,10 +72,12 @@
  *	1	the first
  *	2	told by hello_ok and status; the frames are those of 1
  *	3	terminals: GP_START_TTY, RESIZE
+ *	4	what an exec has changed: GP_START_CHANGES, CHANGED
  */
-#define GP_VERSION		3
+#define GP_VERSION		4
 #define GP_VERSION_OLDEST	1
 #define GP_VERSION_TTY		3	/* from which on it has terminals */
+#define GP_VERSION_CHANGES	4	/* ... tells what an exec has changed */
 #define GP_HDRLEN		16
 #define GP_MAX_DATA		65536	/* bytes in one OUTPUT or INPUT */
 #define GP_WINDOW		262144	/* beyond the last ACK of a stream */
@@ -121,6 +123,7 @@ enum gp_type {
 	GP_PONG,
 	GP_CALL_END,		/* the end of a call */
 	GP_OUTPUT_END,		/* no output of a call after this many */
+	GP_CHANGED,		/* what an exec has changed, before its EXIT */
 
 	/* from the runner */
 	GP_WELCOME = 64,	/* answer to HELLO */
@@ -169,7 +172,8 @@ enum gp_cause {			/* why an exec did not start */
 	GP_NS_UNKNOWN,		/* RESUME, or START of a lower number: not in
 				   the table, and not run by this */
 	GP_NS_STOPPING,		/* after STOP */
-	GP_NS_ERROR		/* anything else: errno tells */
+	GP_NS_ERROR,		/* anything else: errno tells */
+	GP_NS_CHANGES		/* how the files are could not be kept */
 };
 
 /* HELLO flags */
@@ -184,11 +188,32 @@ enum gp_cause {			/* why an exec did not start */
 #define GP_START_MERGE		0x02	/* standard error into standard output */
 #define GP_START_KILL_REST	0x04	/* at the end kill what is left */
 #define GP_START_TTY		0x08	/* all streams are one terminal */
-#define GP_START_FLAGS		0x0f
+#define GP_START_CHANGES	0x10	/* tell what it has changed */
+#define GP_START_FLAGS		0x1f
 
 /* EXIT flags */
 #define GP_EXIT_REAPER_LOST	0x01	/* a payload killed the subreaper */
 #define GP_EXIT_OOM		0x02	/* killed, and memory had run out */
+
+/* CHANGED flags */
+#define GP_CHANGED_SHARED	0x01	/* others were at work beside it */
+#define GP_CHANGED_MORE		0x02	/* the list has not all of them */
+#define GP_CHANGED_DENIED	0x04	/* something could not be looked at */
+#define GP_CHANGED_FAILED	0x08	/* nothing is known: text tells why */
+#define GP_CHANGED_FLAGS	0x0f
+
+#define GP_CHANGES_MAX		256	/* entries of a list */
+#define GP_CHANGES_LIST		6144	/* and its bytes */
+#define GP_MAX_CHANGED		(44 + CALL_TEXT_MAX + 1 + GP_CHANGES_LIST)
+
+enum gp_change_kind {
+	GP_MADE = 1,
+	GP_WRITTEN,
+	GP_REMOVED,
+	GP_RENAMED,			/* from another name */
+	GP_ALTERED,			/* not what is in it: mode, owner, links */
+	GP_CHANGE_MAX
+};
 
 /* INPUT_ACK flags */
 #define GP_INPUT_CLOSED		0x01	/* nobody reads: the rest is thrown away */
@@ -365,6 +390,21 @@ struct gp_call_end {
 	const char	*text;		/* why not; NUL ended */
 };
 
+struct gp_changed {
+	uint32_t	 flags;		/* GP_CHANGED_* */
+	uint64_t	 count[GP_CHANGE_MAX];	/* by kind; 0 is not used */
+	const char	*text;		/* why not; NUL ended */
+	const char	*list;		/* see gp_change_next() */
+	size_t		 listlen;
+};
+
+/* An entry of such a list. */
+struct gp_change {
+	uint32_t	 kind;		/* enum gp_change_kind */
+	const char	*name;		/* a directory's ends with a slash */
+	const char	*from;		/* GP_RENAMED: its name before, or "" */
+};
+
 struct gp_ping {			/* and PONG */
 	uint64_t	 cookie;
 };
@@ -376,6 +416,16 @@ struct gp_ping {			/* and PONG */
  */
 int	 gp_get(struct gp_frame *, const uint8_t *, size_t, enum gp_sender);
 const char *gp_type_name(unsigned int);
+
+/* The word for a kind of change, NULL if there is no such. */
+const char *gp_change_name(unsigned int);
+/*
+ * The next entry of a list: 1, 0 at its end, -1 if it is none.  *p begins at
+ * the list and *left with its length.
+ */
+int	 gp_change_next(struct gp_change *, const char **, size_t *);
+/* One more for a list of so many bytes: their new number, 0: no room. */
+size_t	 gp_change_add(char *, size_t, const struct gp_change *);
 
 /* Text of a cause of NOT_STARTED, NULL if there is no such. */
 const char *gp_cause_text(unsigned int);
@@ -464,5 +514,8 @@ int	 gp_decode_call_end(struct gp_call_end *, const struct gp_frame *);
 ssize_t	 gp_encode_output_end(uint8_t *, size_t, uint64_t,
 	    const struct gp_output_end *);
 int	 gp_decode_output_end(struct gp_output_end *, const struct gp_frame *);
+ssize_t	 gp_encode_changed(uint8_t *, size_t, uint64_t,
+	    const struct gp_changed *);
+int	 gp_decode_changed(struct gp_changed *, const struct gp_frame *);
 
 #endif /* GPROTO_H */

@@ -178,7 +178,8 @@ struct proto_ref {
 #define EXEC_KILL_REST	0x8	/* background processes end with it */
 #define EXEC_MERGE	0x10	/* both outputs in one stream, 1 */
 #define EXEC_TTY	0x20	/* on a terminal; with EXEC_MERGE alone */
-#define EXEC_FLAGS	0x3f
+#define EXEC_CHANGES	0x40	/* an event tells what it has changed */
+#define EXEC_FLAGS	0x7f
 
 struct proto_exec {
 	char		*sandbox;

@@ -1,126 +1,113 @@
 /*
- * cmd_changes.c: exec -c, what a command has changed: a mark before it and a
- * comparison after it.  No call of the command is traced, and so what another
- * one has changed meanwhile cannot be told from it; that there was one is said.
+ * cmd_changes.c: exec -c, what a command has changed: the daemon tells it by
+ * an event at the command's end, and here that is looked for and told.
  */
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "sandboxctl.h"
 
-/* Who else was at work between two times, ns since 1970. */
-struct beside {
-	const char	*ran;		/* the command itself */
-	uint64_t	 from;
-	uint64_t	 to;
-	struct strv	 others;
+struct wanted {
+	struct ctl	*ctl;
+	const char	*exec;		/* without its owner */
+	int		 found;
 };
 
-/* What -j tells at the end. */
-struct changes {
-	char		*exec;
-	uint64_t	 changes;
-	struct strv	 beside;
-};
-
-static uint64_t
-now(void)
+static const char *
+detail(const struct proto_event *e, const char *key)
 {
-	struct timespec	 ts;
+	const char	*v = kvv_get(&e->detail, key);
 
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ((uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+	return (v == NULL ? "" : v);
+}
+
+/* Lines, and what there is to say beside them. */
+static void
+changes_print(const struct proto_event *e)
+{
+	static const struct {
+		const char	*key;
+		const char	*text;
+	} notes[] = {
+		{ "more", "there are more changes than the list has" },
+		{ "denied", "a part of the files cannot be compared" },
+		{ "shared", "others were at work meanwhile, and cannot be "
+		    "told apart" },
+	};
+	const char	*p = detail(e, "list"), *eol;
+	char		*line;
+	size_t		 i, len;
+
+	for (; *p != '\0'; p = *eol == '\0' ? eol : eol + 1) {
+		len = strcspn(p, "\n");
+		eol = p + len;
+		if ((line = strndup(p, len)) == NULL)
+			return;
+		/* Its name before. */
+		i = strcspn(line, "\t");
+		if (line[i] == '\t')
+			line[i++] = '\0';
+		out_text(stderr, line);
+		if (i < len) {
+			fprintf(stderr, " from ");
+			out_text(stderr, line + i);
+		}
+		fprintf(stderr, "\n");
+		free(line);
+	}
+	if (*detail(e, "cause") != '\0') {
+		fprintf(stderr, "sandboxctl: what was changed is not known: ");
+		out_text(stderr, detail(e, "cause"));
+		fprintf(stderr, "\n");
+	}
+	for (i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (*detail(e, notes[i].key) != '\0')
+			fprintf(stderr, "sandboxctl: %s\n", notes[i].text);
 }
 
 static int
-beside_one(struct sandbox_answer *a, void *arg)
+changes_event(struct sandbox_answer *a, void *arg)
 {
-	struct beside			*b = arg;
-	const struct proto_exec_info	*e = &a->u.exec_info;
+	struct wanted	*w = arg;
 
-	if (a->type != PROTO_EXEC_INFO || strcmp(e->id, b->ran) == 0 ||
-	    e->started == 0 || e->started > b->to ||
-	    (e->ended != 0 && e->ended < b->from))
+	if (a->type != PROTO_EVENT ||
+	    strcmp(detail(&a->u.event, "exec"), w->exec) != 0)
 		return (0);
-	return (strv_add(&b->others, e->id));
-}
-
-static void
-changes_over(struct ctl *ctl, const struct beside *b, uint64_t count)
-{
-	static const struct msg_field	 fields[] = {
-		MSG_F(changes, exec, M_TEXT, 0, 0),
-		MSG_F(changes, changes, M_UINT, 0, 0),
-		MSG_F(changes, beside, M_STRV, 0, 0),
-	};
-	static const struct msg_def	 def = MSG_DEF(0, "changes", changes,
-					    fields);
-	struct changes			 c = { ctl->ran, count, b->others };
-	size_t				 i;
-
-	if (ctl->json) {
-		json_message(stderr, &def, &c);
-		return;
-	}
-	if (b->others.n == 0)
-		return;
-	fprintf(stderr, "sandboxctl: what these have changed meanwhile cannot "
-	    "be told apart:");
-	for (i = 0; i < b->others.n; i++) {
-		fprintf(stderr, " ");
-		out_text(stderr, b->others.v[i]);
-	}
-	fprintf(stderr, "\n");
-}
-
-static void
-changes_tell(struct ctl *ctl, struct proto_call *c, struct beside *b)
-{
-	struct proto_ps	 req;
-	uint64_t	 count = 0;
-
-	c->op = CALL_DIFF;
-	if (diff_tell(ctl, c, stderr, &count) == -1)
-		return;
-	b->to = now();
-	memset(&req, 0, sizeof(req));
-	req.sandbox = c->sandbox;
-	req.all = 1;
-	if (sandbox_ps(ctl->conn, &req, beside_one, b) == -1)
-		(void)ctl_error(ctl);
+	w->found = 1;
+	if (w->ctl->json)
+		json_proto(stderr, PROTO_EVENT, &a->u.event);
 	else
-		changes_over(ctl, b, count);
+		changes_print(&a->u.event);
+	return (0);
 }
 
-int
-exec_changes(struct ctl *ctl, char *sandbox, char **argv, int argc)
+/* Of an exec that has ended, by its name as its user writes it. */
+void
+changes_tell(struct ctl *ctl, const char *exec)
 {
-	struct proto_call	 c;
-	struct beside		 b;
-	char			 mark[32];
-	int			 status;
+	static char		 type[] = "exec.changed";
+	char			*types[] = { type, NULL };
+	char			 box[EXEC_ID_MAX + 17], *p;
+	struct proto_events	 req;
+	struct wanted		 w;
 
-	memset(&b, 0, sizeof(b));
-	b.from = now();
-	snprintf(mark, sizeof(mark), ".exec.%08x%08x", arc4random(),
-	    arc4random());
-	file_call(ctl, &c, CALL_MARK, ".");
-	c.sandbox = sandbox;
-	c.pattern = mark;
-	if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1) {
-		(void)file_error(ctl, c.path);
-		return (EXIT_OURS);
-	}
-	status = exec_attached(ctl, sandbox, argv, argc);
+	if (strlcpy(box, exec, sizeof(box)) >= sizeof(box) ||
+	    (p = strrchr(box, '.')) == NULL)
+		return;
+	*p = '\0';
+	w.ctl = ctl;
+	w.exec = (p = strchr(exec, '/')) == NULL ? exec : p + 1;
+	w.found = 0;
+	memset(&req, 0, sizeof(req));
+	req.sandbox = box;
+	req.types.v = types;
+	req.types.n = 1;
+	req.oldest = 1;
 	fflush(stdout);
-	b.ran = ctl->ran;
-	if (*ctl->ran != '\0')
-		changes_tell(ctl, &c, &b);
-	c.op = CALL_UNMARK;
-	/* Lost is lost: it ends with the sandbox. */
-	(void)sandbox_file_call(ctl->conn, &c, NULL, NULL);
-	strv_clear(&b.others);
-	return (status);
+	if (sandbox_events(ctl->conn, &req, changes_event, &w) == -1)
+		(void)ctl_error(ctl);
+	else if (!w.found)
+		fprintf(stderr, "sandboxctl: what was changed is not known: "
+		    "its end was not told\n");
 }

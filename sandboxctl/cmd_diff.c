@@ -14,7 +14,6 @@
 
 struct diff {
 	struct ctl	*ctl;
-	FILE		*to;
 	struct diff_rec	*v;
 	size_t		 n;
 	size_t		 size;
@@ -24,20 +23,20 @@ static void
 diff_print(const struct diff *d, const struct diff_rec *r)
 {
 	if (d->ctl->json) {
-		json_message(d->to, &diff_rec_def, r);
+		json_message(stdout, &diff_rec_def, r);
 		return;
 	}
-	out_text(d->to, r->kind);
-	fprintf(d->to, " ");
-	out_text(d->to, r->name);
+	out_text(stdout, r->kind);
+	fprintf(stdout, " ");
+	out_text(stdout, r->name);
 	if (S_ISDIR(r->mode == 0 ? r->old_mode : r->mode))
-		fprintf(d->to, "/");
+		fprintf(stdout, "/");
 	if (*r->what != '\0') {
-		fprintf(d->to, " (");
-		out_text(d->to, r->what);
-		fprintf(d->to, ")");
+		fprintf(stdout, " (");
+		out_text(stdout, r->what);
+		fprintf(stdout, ")");
 	}
-	fprintf(d->to, "\n");
+	fprintf(stdout, "\n");
 }
 
 static int
@@ -94,9 +93,9 @@ diff_since(struct ctl *ctl, struct proto_call *c)
 	return (0);
 }
 
-/* What the call tells goes there; the errors are told. */
-int
-diff_tell(struct ctl *ctl, struct proto_call *c, FILE *to, uint64_t *count)
+/* What the call tells, and its errors. */
+static void
+diff_tell(struct ctl *ctl, struct proto_call *c)
 {
 	struct proto_result	 res;
 	struct diff		 d;
@@ -104,13 +103,11 @@ diff_tell(struct ctl *ctl, struct proto_call *c, FILE *to, uint64_t *count)
 
 	memset(&d, 0, sizeof(d));
 	d.ctl = ctl;
-	d.to = to;
 	ret = sandbox_file_records(ctl->conn, c, &diff_rec_def, diff_take, &d,
 	    &res);
 	if (ret == -1)
 		(void)file_error(ctl, c->path);
 	else {
-		*count = res.count;
 		diff_flush(&d);
 		if (res.flags & CALL_R_DENIED)
 			file_local(ctl, CODE_PERMISSION_DENIED, c->path,
@@ -119,20 +116,18 @@ diff_tell(struct ctl *ctl, struct proto_call *c, FILE *to, uint64_t *count)
 	while (d.n > 0)
 		msg_clear(&d.v[--d.n], &diff_rec_def);
 	free(d.v);
-	return (ret);
 }
 
 int
 cmd_diff(struct ctl *ctl)
 {
 	struct proto_call	 c;
-	uint64_t		 count;
 
 	file_call(ctl, &c, CALL_DIFF, ctl->argc > 1 ? ctl->argv[1] : ".");
 	c.pattern = (char *)(uintptr_t)ctl->mark;
 	if (c.pattern == NULL && diff_since(ctl, &c) == -1)
 		return (ctl_error(ctl));
-	(void)diff_tell(ctl, &c, stdout, &count);
+	diff_tell(ctl, &c);
 	return (ctl->failed);
 }
 

@@ -216,6 +216,7 @@ exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
 	req->argv.n = argc;
 	req->timeout = ctl->timeout;
 	req->dir = (char *)(uintptr_t)"";
+	req->flags = ctl->changes ? EXEC_CHANGES : 0;
 	/* run gave these to the sandbox. */
 	if (ctl->cmd->run == cmd_run)
 		return (0);
@@ -289,13 +290,14 @@ attached_end(struct attached *at, int ret, struct proto_exec_info *info)
 	struct ctl	*ctl = at->ctl;
 	int		 status;
 
-	snprintf(ctl->ran, sizeof(ctl->ran), "%s", info->id);
+	if (ret == 0 && ctl->changes && strcmp(info->state, "failed") != 0)
+		changes_tell(ctl, at->exec);
 	if (ret == -1)
 		status = ctl_error(ctl);
 	else if (at->error == EPIPE)
-		/* These have something to do yet. */
-		status = ctl->cmd->run == cmd_run || ctl->changes ?
-		    EXIT_SIGNAL + SIGPIPE : die_of_pipe();
+		/* It has something to do yet. */
+		status = ctl->cmd->run == cmd_run ? EXIT_SIGNAL + SIGPIPE :
+		    die_of_pipe();
 	else if (at->error != 0) {
 		errno = at->error;
 		status = ctl_errno(ctl, "output");
@@ -317,7 +319,7 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 
 	if (exec_fill(ctl, &req, sandbox, argv, argc) == -1)
 		return (EXIT_OURS);
-	req.flags = EXEC_ATTACH | EXEC_INPUT;
+	req.flags |= EXEC_ATTACH | EXEC_INPUT;
 	if ((status = attached_begin(ctl, &at, &io, sandbox)) != 0)
 		return (status);
 	memset(&info, 0, sizeof(info));
@@ -348,14 +350,6 @@ cmd_exec(struct ctl *ctl)
 {
 	struct proto_exec	 req;
 
-	if (ctl->changes && (ctl->detach || ctl->interactive)) {
-		ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "-c goes with "
-		    "neither -d nor -i");
-		return (EXIT_OURS);
-	}
-	if (ctl->changes)
-		return (exec_changes(ctl, ctl->argv[0], ctl->argv + 1,
-		    ctl->argc - 1));
 	if (ctl->interactive)
 		return (exec_terminal(ctl, ctl->argv[0], ctl->argv + 1,
 		    ctl->argc - 1));

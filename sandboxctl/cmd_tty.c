@@ -256,6 +256,8 @@ seat_end(struct seat *s, int ret, const struct proto_exec_info *info)
 		errno = s->error;
 		return (ctl_errno(ctl, "output"));
 	}
+	if (ctl->changes && strcmp(info->state, "failed") != 0)
+		changes_tell(ctl, s->exec);
 	return (exec_status(ctl, info));
 }
 
@@ -272,7 +274,7 @@ terminal_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox,
 		return (ctl_errno(ctl, "environment"));
 	if (exec_fill(ctl, req, sandbox, argv, argc) == -1)
 		return (EXIT_OURS);
-	req->flags = EXEC_INPUT | EXEC_MERGE | EXEC_TTY;
+	req->flags |= EXEC_INPUT | EXEC_MERGE | EXEC_TTY;
 	if (term_size(&req->rows, &req->cols) == -1) {
 		req->rows = TTY_ROWS;
 		req->cols = TTY_COLS;

@@ -69,7 +69,7 @@ struct ctl {
 	uint32_t		 call;		/* CALL_F_* of the tools */
 	uint64_t		 context;	/* -C */
 	uint32_t		 mcpus;		/* -c */
-	int			 changes;	/* -c of exec */
+	int			 changes;	/* -c of exec, -D of run */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e */
 	int			 end;		/* -E */
@@ -122,7 +122,6 @@ struct ctl {
 	int			 secrets;	/* -A; and keys too */
 	int			 keep_failed;	/* -F */
 
-	char			 ran[EXEC_ID_MAX + 1]; /* by exec, at last */
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
 };
@@ -205,7 +204,7 @@ int		 exec_fill(struct ctl *, struct proto_exec *, char *,
 		    char **, int);
 
 /* cmd_changes.c */
-int		 exec_changes(struct ctl *, char *, char **, int);
+void		 changes_tell(struct ctl *, const char *);
 
 /* cmd_tty.c */
 int		 cmd_attach(struct ctl *);
@@ -263,8 +262,6 @@ int		 cmd_stat(struct ctl *);
 
 /* cmd_diff.c */
 #define MARK_SEED	"seed"	/* of what create -C gives a sandbox */
-int		 diff_tell(struct ctl *, struct proto_call *, FILE *,
-		    uint64_t *);
 int		 cmd_diff(struct ctl *);
 int		 cmd_export(struct ctl *);
 int		 cmd_mark(struct ctl *);

@@ -247,6 +247,17 @@ static const struct msg_field f_ended[] = {
 	MSG_F(msg_ended, started, M_UINT, 0, 0),
 	MSG_F(msg_ended, ended, M_UINT, 0, 0),
 	MSG_F(msg_ended, oom, M_UINT, 1, 0),
+	MSG_F(msg_ended, changed, M_UINT, 1, 0),
+	MSG_F(msg_ended, shared, M_UINT, 1, 0),
+	MSG_F(msg_ended, more, M_UINT, 1, 0),
+	MSG_F(msg_ended, denied, M_UINT, 1, 0),
+	MSG_F(msg_ended, made, M_UINT, INT64_MAX, 0),
+	MSG_F(msg_ended, written, M_UINT, INT64_MAX, 0),
+	MSG_F(msg_ended, removed, M_UINT, INT64_MAX, 0),
+	MSG_F(msg_ended, renamed, M_UINT, INT64_MAX, 0),
+	MSG_F(msg_ended, altered, M_UINT, INT64_MAX, 0),
+	MSG_F(msg_ended, list, M_TEXT, CHANGES_LIST_MAX, 0),
+	MSG_F(msg_ended, why, M_STR, 0, 0),
 };
 
 static const struct msg_field f_refused[] = {

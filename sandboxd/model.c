@@ -115,6 +115,7 @@ model_exec_free(struct exec *ex)
 		msg_clear(ex->start, msg_def(MSG_START));
 		free(ex->start);
 	}
+	kvv_clear(&ex->changes);
 	exec_row_clear(&ex->r);
 	msg_rest_clear(&ex->rest);
 	free(ex);

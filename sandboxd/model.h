@@ -160,6 +160,7 @@ struct exec {
 	int			 ending;	/* its end is in the batch */
 	uint32_t		 rows;		/* asked for since; 0: none */
 	uint32_t		 cols;
+	struct kvv		 changes;	/* details, told with its end */
 	uint64_t		 session;	/* primary reader's, 0: none */
 	uint32_t		 req;
 	struct event		 lost;		/* detach rule */

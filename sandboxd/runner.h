@@ -14,6 +14,7 @@
  *	runner_call.c	calls, and the guest's frames about them
  *	runner_pass.c	their bytes, between pipes and guests
  *	runner_tty.c	terminals
+ *	runner_changed.c what an exec has changed
  *
  * Everything a guest sends is hostile.  Every name of a file is made of
  * numbers that the store gave.
@@ -126,6 +127,14 @@ struct exec_args {
 	char		*dir;
 };
 
+/* What the guest has said of it. */
+struct exec_changed {
+	uint32_t	 flags;		/* GP_CHANGED_* */
+	uint64_t	 count[GP_CHANGE_MAX];
+	char		 why[CALL_TEXT_MAX + 1];
+	char		 list[CHANGES_LIST_MAX + 1];
+};
+
 #define EXEC_SIGNALS	16		/* kept while the guest is away */
 
 struct exec {
@@ -153,6 +162,7 @@ struct exec {
 	uint32_t	 rows;		/* of its terminal */
 	uint32_t	 cols;
 	int		 resize;	/* the guest is to be told */
+	struct exec_changed *changed;	/* EXEC_CHANGES; NULL until told */
 };
 
 /* A piece of a log that is one file. */
@@ -337,6 +347,8 @@ void		 exec_signal(struct box *, uint64_t, uint32_t);
 void		 exec_cancel(struct box *, uint64_t, uint32_t);
 void		 exec_forget(struct box *, uint64_t);
 void		 exec_guest_gone(struct box *);
+int		 exec_of_frame(struct guest *, const struct gp_frame *,
+		    struct exec **);
 /* Each takes a frame of the guest: -1 if that was wrong. */
 int		 exec_recv_state(struct guest *, const struct gp_frame *);
 int		 exec_recv_started(struct guest *, const struct gp_frame *);
@@ -352,6 +364,12 @@ int		 tty_refuse(struct guest *, struct exec *);
 const char *tty_cause(const struct exec *, const struct gp_not_started *);
 void		 tty_push(struct guest *, struct exec *);
 void		 tty_resize(struct box *, uint64_t, uint32_t, uint32_t);
+
+/* runner_changed.c */
+int		 changed_refuse(struct guest *, struct exec *);
+int		 changed_recv(struct guest *, const struct gp_frame *);
+int		 changed_tell(struct guest *, const struct exec *,
+		    struct msg_ended *);
 
 /* runner_log.c */
 struct slog	*slog_find(uint64_t, uint64_t, uint32_t);
@@ -386,6 +404,7 @@ void		 call_finish(struct box *, uint64_t, uint64_t);
 void		 call_guest_gone(struct box *, int);
 void		 call_session_gone(uint64_t);
 int		 call_recv_end(struct guest *, const struct gp_frame *);
+void		 text_clean(char *, size_t, const char *);
 
 /* runner_pass.c */
 int		 pass_input(struct call *);

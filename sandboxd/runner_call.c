@@ -294,7 +294,7 @@ call_session_gone(uint64_t session)
 }
 
 /* What the guest writes is shown to people. */
-static void
+void
 text_clean(char *dst, size_t size, const char *src)
 {
 	size_t	 i;

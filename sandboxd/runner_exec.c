@@ -163,6 +163,7 @@ exec_free(struct exec *ex)
 	for (s = GP_STDOUT; s <= GP_STDERR; s++)
 		slog_release(ex->log[s]);
 	quota_ended(ex->box->n);
+	free(ex->changed);
 	free(ex);
 }
 
@@ -201,6 +202,8 @@ exec_send_start(struct guest *g, struct exec *ex)
 		s.cols = ex->cols != 0 ? ex->cols : TTY_COLS;
 		ex->resize = 0;
 	}
+	if (ex->flags & EXEC_CHANGES)
+		s.flags |= GP_START_CHANGES;
 	s.timeout = ex->timeout;
 	s.grace = ex->grace;
 	s.argc = a->argc;
@@ -253,7 +256,7 @@ exec_send(struct guest *g, struct exec *ex)
 	uint32_t	 i, s;
 
 	fault("runner.start.before");
-	if (ex->args != NULL && tty_refuse(g, ex))
+	if (ex->args != NULL && (tty_refuse(g, ex) || changed_refuse(g, ex)))
 		return;
 	for (s = GP_STDOUT; s <= GP_STDERR; s++) {
 		l = ex->log[s];
@@ -429,7 +432,7 @@ exec_forget(struct box *box, uint64_t k)
  * The exec that a frame is about.  0 with NULL: an old one, whose frames
  * were under way when the store forgot it; -1: none that the guest may name.
  */
-static int
+int
 exec_of_frame(struct guest *g, const struct gp_frame *f, struct exec **ex)
 {
 	if ((*ex = exec_find(g->box, f->k)) == NULL) {
@@ -701,6 +704,8 @@ exec_recv_exit(struct guest *g, const struct gp_frame *f)
 	m.dropped2 = err->len - slog_stored(err);
 	m.background = e.background;
 	m.oom = (e.flags & GP_EXIT_OOM) != 0;
+	if (changed_tell(g, ex, &m) == -1)
+		return (-1);
 	exec_times(g, &e, &m);
 	/* A very short command may end before its start was told. */
 	exec_close(ex);

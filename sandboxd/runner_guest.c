@@ -512,6 +512,8 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 	case GP_INPUT_ACK:
 		g->box->halved = 0;
 		return (exec_recv_input_ack(g, f));
+	case GP_CHANGED:
+		return (changed_recv(g, f));
 	case GP_EXIT:
 		g->box->halved = 0;
 		return (exec_recv_exit(g, f));

@@ -431,6 +431,17 @@ struct msg_ended {
 	uint64_t	 started;	/* ns since 1970 */
 	uint64_t	 ended;
 	uint32_t	 oom;		/* 1: killed for lack of memory */
+	uint32_t	 changed;	/* 1: what follows is told */
+	uint32_t	 shared;	/* 1: others were at work beside it */
+	uint32_t	 more;		/* 1: the list has not all of them */
+	uint32_t	 denied;	/* 1: something could not be looked at */
+	uint64_t	 made;
+	uint64_t	 written;
+	uint64_t	 removed;
+	uint64_t	 renamed;
+	uint64_t	 altered;
+	char		*list;		/* lines */
+	char		 why[CALL_TEXT_MAX + 1]; /* nothing is known, or "" */
 };
 
 enum exec_end {

@@ -64,6 +64,7 @@ static const char *const event_names[EV_MAX] = {
 	[EV_EXEC_DETACH] = "exec.detach",
 	[EV_SBX_CAUSE] = "sandbox.cause",
 	[EV_AUDIT_ALLOWED] = "audit.allowed",
+	[EV_EXEC_CHANGED] = "exec.changed",
 };
 
 struct detail_map {

@@ -110,6 +110,7 @@ enum event_type {
 	EV_EXEC_DETACH,
 	EV_SBX_CAUSE,
 	EV_AUDIT_ALLOWED,
+	EV_EXEC_CHANGED,
 	EV_MAX
 };
 
@@ -419,7 +420,8 @@ void		 exec_read(const struct asker *, uint32_t, struct sandbox *,
 void		 exec_client_gone(struct exec *);
 void		 exec_resend(struct sandbox *);
 void		 exec_admit(void);
-void		 exec_ended(const struct exec_row *);
+void		 exec_ended(const struct exec_row *,
+		    const struct msg_ended *);
 void		 exec_started(uint64_t, uint64_t, uint32_t);
 
 /* store_call.c */
@@ -427,6 +429,12 @@ int		 call_recv_call(struct chan *, struct frame *, void *);
 int		 call_recv_input(struct chan *, struct frame *, void *);
 int		 call_recv_cancel(struct chan *, struct frame *, void *);
 int		 call_recv_done(struct chan *, struct frame *, void *);
+
+/* store_changed.c */
+int		 changed_check(const struct asker *, const struct sandbox *,
+		    const struct proto_exec *);
+void		 changed_keep(struct exec *, const struct msg_ended *);
+int		 changed_event(struct batch *, struct exec *);
 
 /* store_tty.c */
 int		 tty_check(const struct asker *, const struct sandbox *,

@@ -335,7 +335,7 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 		    "the Engine are away", sb->r.id);
 		return (0);
 	}
-	if (tty_check(&a, sb, m) == -1)
+	if (tty_check(&a, sb, m) == -1 || changed_check(&a, sb, m) == -1)
 		return (0);
 	user = spec_user(m->user);
 	if (user >= 0 && user != (int64_t)sb->r.uid) {
@@ -428,7 +428,8 @@ exec_end_one(struct batch *b, struct exec *ex, const struct exec_row *v)
 	r->dropped1 = v->dropped1;
 	r->dropped2 = v->dropped2;
 	r->background = v->background;
-	if (exec_event_end(b, ex) != BATCH_OK ||
+	if (changed_event(b, ex) != BATCH_OK ||
+	    exec_event_end(b, ex) != BATCH_OK ||
 	    model_end_exec(b, &st.model, ex) != BATCH_OK)
 		return (BATCH_FAIL);
 	batch_after(b, exec_over, ex);
@@ -496,11 +497,14 @@ done_end(void *arg, int result)
 		free(q);
 }
 
-/* v has no argv; an exec that is not live has ended before. */
+/*
+ * v has no argv; an exec that is not live has ended before.  m is what the
+ * runner says of it, or NULL.
+ */
 void
-exec_ended(const struct exec_row *v)
+exec_ended(const struct exec_row *v, const struct msg_ended *m)
 {
-	struct msg_exec_ref	 m;
+	struct msg_exec_ref	 ref;
 	struct exec_outcome		*q;
 	struct sandbox		*sb;
 	struct exec		*ex = NULL;
@@ -508,16 +512,18 @@ exec_ended(const struct exec_row *v)
 	if ((sb = model_number(&st.model, v->n)) != NULL)
 		ex = model_exec(sb, v->k);
 	if (ex == NULL) {
-		memset(&m, 0, sizeof(m));
-		m.n = v->n;
-		m.k = v->k;
-		m.owner = sb != NULL ? sb->r.owner : 0;
-		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &m);
+		memset(&ref, 0, sizeof(ref));
+		ref.n = v->n;
+		ref.k = v->k;
+		ref.owner = sb != NULL ? sb->r.owner : 0;
+		pipe_send(&st.runner, MSG_FORGET, 0, 0, 0, -1, &ref);
 		return;
 	}
 	if (ex->ending)
 		return;
 	ex->ending = 1;
+	if (m != NULL)
+		changed_keep(ex, m);
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	q->v = *v;
@@ -666,7 +672,7 @@ exec_order_cancel(struct exec *ex, const struct asker *a, uint32_t grace,
 	v.k = ex->r.k;
 	v.state = EXEC_CANCELLED;
 	strlcpy(v.cause, why, sizeof(v.cause));
-	exec_ended(&v);
+	exec_ended(&v, NULL);
 }
 
 static void

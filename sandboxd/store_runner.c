@@ -253,7 +253,7 @@ runner_recv_not_started(struct chan *ch, struct frame *f, void *msg)
 	r.state = EXEC_FAILED;
 	r.errnum = m->errnum;
 	snprintf(r.cause, sizeof(r.cause), "%.500s", m->text);
-	exec_ended(&r);
+	exec_ended(&r, NULL);
 	return (0);
 }
 
@@ -293,7 +293,7 @@ runner_recv_ended(struct chan *ch, struct frame *f, void *msg)
 	else if (m->oom)
 		strlcpy(r.cause, "out_of_memory: the memory of the sandbox "
 		    "was used up", sizeof(r.cause));
-	exec_ended(&r);
+	exec_ended(&r, m);
 	return (0);
 }
 
@@ -310,7 +310,7 @@ runner_recv_refused(struct chan *ch, struct frame *f, void *msg)
 	r.k = m->k;
 	r.state = EXEC_LOST;
 	strlcpy(r.cause, "the guest does not know it", sizeof(r.cause));
-	exec_ended(&r);
+	exec_ended(&r, NULL);
 	return (0);
 }
 

@@ -52,6 +52,8 @@ static const char *const event_details[EV_MAX] = {
 	[EV_EXEC_DETACH] = "shown rule",
 	[EV_SBX_CAUSE] = "cause",
 	[EV_AUDIT_ALLOWED] = "what on rule more",
+	[EV_EXEC_CHANGED] = "made written removed renamed altered list more "
+	    "shared denied cause",
 };
 
 static int

@@ -315,6 +315,17 @@ seed_cleanup()
 	daemon_cleanup
 }
 
+# changed exec option ...: atf_check's, about the event of what it has changed.
+changed()
+{
+	_exec=$1
+	shift
+	"$CTL" -j events -t exec.changed "$BOX" >all.ev ||
+	    atf_fail "events"
+	grep "\"exec\":\"$_exec\"" all.ev >ev
+	atf_check "$@" cat ev
+}
+
 atf_test_case changes cleanup
 changes_head()
 {
@@ -325,45 +336,140 @@ changes_body()
 {
 	world
 	box
-	run 'echo a >a; echo b >b; echo c >c'
+	run 'echo a >a; echo b >b; echo c >c; echo e >e; mkdir old
+	    echo g >old/g'
 	# The output is the command's own, and so is the status.
 	atf_check -s exit:3 -o inline:'out\n' -e save:err "$CTL" exec -c \
 	    "$BOX" sh -c 'echo out; echo more >>a; rm b; mkdir d; echo >d/f
-	    chmod 600 c; exit 3' </dev/null
+	    chmod 600 c; mv e moved; mv old new; exit 3' </dev/null
 	cat >want <<-end
-	added d/
-	added d/f
-	changed a (content)
-	changed c (mode)
+	altered c
+	made d/
+	made d/f
 	removed b
+	renamed moved from e
+	renamed new/ from old/
+	renamed new/g from old/g
+	written a
 	end
 	LC_ALL=C sort err >got
 	atf_check -o file:want cat got
+	changed "$BOX.2" -o match:'"made":"2"' -o match:'"written":"1"' \
+	    -o match:'"removed":"1"' -o match:'"renamed":"3"' \
+	    -o match:'"altered":"1"' -o not-match:shared
 	atf_check -e empty "$CTL" exec -c "$BOX" true </dev/null
 	atf_check -s exit:4 -e save:err "$CTL" -j exec -c "$BOX" \
 	    sh -c 'rm a; exit 4' </dev/null
-	atf_check -o match:'"kind":"removed",.*"name":"a"' \
-	    -o match:'"exec":"'"$BOX"'.4","changes":1,"beside":\[\]' cat err
-	# One that runs beside it is named; its marks are gone.
-	"$CTL" exec -d "$BOX" sleep 1000 >beside || atf_fail "exec -d"
-	for i in 1 2 3 4 5 6 7 8 9; do
-		atf_check -o empty -e save:err "$CTL" exec -c "$BOX" \
-		    touch c </dev/null
-	done
-	atf_check -o match:"^changed c .content.$" \
-	    -o match:"cannot be told apart: $(cat beside)$" cat err
-	atf_check -s exit:125 -o empty -e match:'neither -d nor -i' \
-	    "$CTL" exec -cd "$BOX" true
-	# Where no mark can be made nothing is run.
-	for i in 1 2 3 4 5 6 7 8; do
-		atf_check "$CTL" mark "$BOX" m$i
-	done
-	atf_check -s exit:125 -o empty -e match:'8 marks already' \
-	    "$CTL" exec -c "$BOX" touch never </dev/null
-	atf_check -s exit:66 -e ignore "$CTL" stat "$BOX" never
+	atf_check -o match:'"type":"exec.changed"' \
+	    -o match:'"removed":"1"' -o match:'"list":"removed a"' cat err
+	# Names of any bytes, on a line each.
+	atf_check -e save:err "$CTL" exec -c "$BOX" sh -c \
+	    ': >"$(printf "x\ny\\\\z\377")"' </dev/null
+	atf_check_equal 1 "$(wc -l <err)"
+	atf_check -o match:'^made x.012y.134z' cat err
+	# Nobody has asked for these.
+	run true
+	changed "$BOX.6" -o empty
 	daemon_stop
 }
 changes_cleanup()
+{
+	daemon_cleanup
+}
+
+file_is_there()
+{
+	"$CTL" stat "$BOX" "$FILE" >/dev/null 2>&1
+}
+
+atf_test_case changes_beside cleanup
+changes_beside_head()
+{
+	atf_set descr 'changes of two at once cannot be told apart, and the
+	    event says so; nothing is left of one whose client was killed'
+	atf_set timeout 180
+}
+changes_beside_body()
+{
+	world
+	box
+	atf_check -o inline:"$BOX.1\n" "$CTL" exec -cd "$BOX" \
+	    sh -c 'until [ -e go ]; do sleep 0.1; done'
+	atf_check -o empty -e save:err "$CTL" exec -c "$BOX" touch c \
+	    </dev/null
+	atf_check -o match:"^made c$" -o match:"cannot be told apart$" cat err
+	atf_check "$CTL" exec "$BOX" touch go
+	atf_check "$CTL" wait "$BOX.1"
+	changed "$BOX.1" -o match:'"made":"2"' -o match:'"shared":"1"'
+	# So do files that come from outside, and what is left behind.
+	atf_check -o save:id "$CTL" exec -cd "$BOX" \
+	    sh -c 'until [ -e put ]; do sleep 0.1; done'
+	: >put
+	atf_check "$CTL" put "$BOX" put .
+	atf_check "$CTL" wait "$(cat id)"
+	changed "$(cat id)" -o match:'"shared":"1"'
+	atf_check "$CTL" exec "$BOX" sh -c 'sleep 1000 >/dev/null 2>&1 &' \
+	    </dev/null
+	atf_check -e match:'told apart' "$CTL" exec -c "$BOX" true </dev/null
+	# More of them than there may be marks, one after the other, each
+	# killed or not: no place is taken for long, and no mark is seen.
+	for i in 1 2 3 4 5 6 7 8 9; do
+		"$CTL" exec -c "$BOX" sh -c ": >at$i; sleep 1000" \
+		    </dev/null >/dev/null 2>&1 &
+		pid=$!
+		FILE=at$i
+		await file_is_there
+		kill -9 $pid
+		wait $pid
+		n=$("$CTL" -j ps "$BOX" | sed -n \
+		    's/.*"id":"\([^"]*\)".*at'$i'.*/\1/p')
+		atf_check "$CTL" kill "$n"
+		atf_check -s not-exit:0 -e ignore "$CTL" wait "$n"
+		changed "$n" -o match:"made at$i"
+	done
+	for i in 1 2 3 4 5 6 7 8; do
+		atf_check "$CTL" mark "$BOX" m$i
+	done
+	atf_check -e match:'made late' "$CTL" exec -c "$BOX" touch late \
+	    </dev/null
+	daemon_stop
+}
+changes_beside_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case changes_many cleanup
+changes_many_head()
+{
+	atf_set descr 'more changes than an event may list are counted; run -D'
+	atf_set timeout 180
+}
+changes_many_body()
+{
+	world
+	box
+	atf_check -e save:err "$CTL" exec -c "$BOX" sh -c 'i=0
+	    while [ $i -lt 3000 ]; do : >f$i; i=$((i + 1)); done' </dev/null
+	atf_check -o match:'there are more' cat err
+	[ "$(grep -c "^made f" err)" -eq 256 ] || atf_fail "$(wc -l <err)"
+	changed "$BOX.1" -o match:'"made":"3000"' -o match:'"more":"1"'
+	atf_check -e save:err "$CTL" exec -c "$BOX" sh -c 'rm -f f*
+	    long=$(printf %0250d 0); mkdir $long; cd $long
+	    for i in 1 2 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o; do
+		: >$i$long
+	    done' </dev/null
+	changed "$BOX.2" -o match:'"made":"25"' -o match:'"removed":"3000"'
+	atf_check -o inline:'x\n' -e inline:'made in-a-run\n' "$CTL" run -D \
+	    sh -c 'echo x; : >in-a-run' </dev/null
+	# What a session asks for with the flag.
+	atf_check -o save:out "$CTL" session <<-end
+	{"id":1,"exec":{"sandbox":"$BOX","argv":["touch","s"],"flags":65}}
+	end
+	changed "$BOX.3" -o match:'"list":"made s"'
+	daemon_stop
+}
+changes_many_cleanup()
 {
 	daemon_cleanup
 }
@@ -436,12 +542,12 @@ rights_body()
 	as_user "$NEW_UID" "$CTL" exec box test ! -e made </dev/null ||
 	    atf_fail "the command was run"
 	daemon_conf "deny any
-		allow create exec files stop user $NEW_UID"
+		allow create exec files stop events user $NEW_UID"
 	atf_check "$CTL" reload
 	as_user "$NEW_UID" "$CTL" mark -c box m </dev/null || atf_fail "mark"
 	as_user "$NEW_UID" "$CTL" exec -c box touch made </dev/null 2>err ||
 	    atf_fail "$(cat err)"
-	atf_check_equal "added made" "$(cat err)"
+	atf_check_equal "made made" "$(cat err)"
 	as_user "$NEW_UID" "$CTL" export -p -M m box </dev/null >p ||
 	    atf_fail "export"
 	grep -q '^new file mode' p || atf_fail "$(cat p)"
@@ -488,6 +594,8 @@ stream_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case changes
+	atf_add_test_case changes_beside
+	atf_add_test_case changes_many
 	atf_add_test_case kinds
 	atf_add_test_case random
 	atf_add_test_case refused

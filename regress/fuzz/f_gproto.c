@@ -34,6 +34,7 @@ decode(const struct gp_frame *f)
 		struct gp_call		 call;
 		struct gp_call_end	 call_end;
 		struct gp_output_end	 output_end;
+		struct gp_changed	 changed;
 	} u;
 
 	/* Each decoder on each frame: it must know which are its own. */
@@ -58,6 +59,7 @@ decode(const struct gp_frame *f)
 	(void)gp_decode_call(&u.call, f);
 	(void)gp_decode_call_end(&u.call_end, f);
 	(void)gp_decode_output_end(&u.output_end, f);
+	(void)gp_decode_changed(&u.changed, f);
 }
 
 int

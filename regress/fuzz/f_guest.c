@@ -38,6 +38,7 @@ static int	worker_pair(int [2]);
 #define socketpair(domain, type, protocol, sv)	worker_pair(sv)
 #include "call.c"
 #undef socketpair
+#include "changed.c"
 #include "tty.c"
 #undef socket
 #undef connect
@@ -177,7 +178,10 @@ worker_says(struct fuzz *in)
 		    MSG_NOSIGNAL);
 	else
 		(void)call_child(c->pid, 0);
-	if (n > 0)
+	/* The mark that was asked for, or one that was not. */
+	if (n > 0 && what == 1 && e.code == CODE_OK)
+		(void)packet_put(works[i], buf, n, works[i], MSG_DONTWAIT);
+	else if (n > 0)
 		(void)send(works[i], buf, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	call_event(c - calls, EPOLLIN | EPOLLOUT);
 }
@@ -191,6 +195,7 @@ workers_end(void)
 		if (calls[i].pid != 0)
 			call_leave(&calls[i]);
 	memset(calls, 0, sizeof(calls));
+	memset(table, 0, sizeof(table));
 	nleaving = novers = 0;
 	while (nworks > 0)
 		close(works[--nworks]);
@@ -321,6 +326,12 @@ reaper_input(struct exec *e)
 }
 
 int
+reaper_go(struct exec *e)
+{
+	return (changed_marking(e) ? 0 : reaper_input(e));
+}
+
+int
 reaper_give(struct exec *e, const struct gp_start *m)
 {
 	struct shared	*sh = e->sh;
@@ -331,14 +342,14 @@ reaper_give(struct exec *e, const struct gp_start *m)
 	memcpy(sh->data, m->args, m->argslen);
 	memcpy(sh->data + m->argslen, m->env, m->envlen);
 	memcpy(sh->data + m->argslen + m->envlen, m->dir, ndir);
-	return (reaper_input(e));
+	return (reaper_go(e));
 }
 
 int
 reaper_give_again(struct exec *e, const struct shared *old)
 {
 	e->sh->flags = old->flags;
-	return (reaper_input(e));
+	return (reaper_go(e));
 }
 
 uint32_t
@@ -364,6 +375,7 @@ judge(const struct gp_frame *f)
 		struct gp_ping		 ping;
 		struct gp_call_end	 call_end;
 		struct gp_output_end	 output_end;
+		struct gp_changed	 changed;
 	} u;
 
 	switch (f->type) {
@@ -402,6 +414,9 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_OUTPUT_END:
 		need(gp_decode_output_end(&u.output_end, f) == 0);
+		break;
+	case GP_CHANGED:
+		need(gp_decode_changed(&u.changed, f) == 0);
 		break;
 	case GP_BYE:
 		need(gp_decode_bye(f) == 0);
@@ -494,7 +509,7 @@ command_goes_on(struct fuzz *in)
 
 	if (e == NULL || e->sh == NULL || e->sh->stage >= stage)
 		return;
-	if (e->sh->stage == SH_FAILED)
+	if (e->sh->stage == SH_FAILED || changed_marking(e))
 		return;
 	e->sh->stage = stage;
 	if (stage == SH_FAILED)
@@ -557,6 +572,7 @@ play(struct fuzz *in)
 		(void)kill_timers();
 		(void)link_timer();
 		(void)call_timer();
+		(void)changed_timer();
 		listen_to();
 		exec_spare();
 		if (g.again)

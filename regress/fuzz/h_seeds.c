@@ -272,6 +272,10 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 		.argc = 1, .args = "sh", .argslen = 3, .env = "", .dir = "/"
 	};
 	static const struct gp_resize	 size_m = { 25, 81 };
+	static const struct gp_start	 start_changes = {
+		.flags = GP_START_CHANGES, .argc = 1, .args = "sh",
+		.argslen = 3, .env = "", .dir = "/"
+	};
 	static const struct gp_cancel	 cancel = { 1000 };
 	static const struct gp_stop	 stop = { 1000 };
 	static const struct gp_ping	 ping;
@@ -317,6 +321,17 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 		return (gp_encode_start(buf, size, 2, &start_tty));
 	case 17:
 		return (gp_encode_resize(buf, size, 2, &size_m));
+	case 18:
+		return (gp_encode_start(buf, size, 3, &start_changes));
+	case 19:
+		step(6, "\0\1\0\0", 4); /* it is marked */
+		return (0);
+	case 20:
+		step(3, "\1\4\0\3", 4);	/* it ends */
+		return (0);
+	case 21:
+		step(6, "\0\0\0\0", 4); /* and is compared */
+		return (0);
 	default:
 		return (gp_encode_stop(buf, size, &stop));
 	}
@@ -330,7 +345,7 @@ to_guest(void)
 	unsigned int	 i;
 	ssize_t		 n;
 
-	for (i = 0; i < 19; i++) {
+	for (i = 0; i < 23; i++) {
 		if ((n = word_to_guest(BUF, i)) != 0)
 			frame(buf, n, 0, i);
 		/* Each frame was a seed alone; all of them are another. */
@@ -356,6 +371,10 @@ to_runner(void)
 	struct gp_input_ack	 input_ack = { 0, 0 };
 	struct gp_exit		 xit;
 	struct gp_background	 background = { 1, 2 };
+	struct gp_changed	 changed = { .count = { [GP_MADE] = 1,
+				    [GP_RENAMED] = 2 }, .text = "",
+				    .flags = GP_CHANGED_MORE,
+				    .list = "\1d/\0\4a\n\0b", .listlen = 9 };
 	uint8_t			 buf[SEED_MAX], all[SEED_MAX];
 	size_t			 nall = 0;
 	unsigned int		 i;
@@ -372,7 +391,7 @@ to_runner(void)
 	memset(&xit, 0, sizeof(xit));
 	xit.kind = GP_EXITED;
 	xit.out_len = 3;
-	for (i = 0; i < 11; i++) {
+	for (i = 0; i < 13; i++) {
 		n = 0;
 		switch (i) {
 		case 0:
@@ -380,6 +399,7 @@ to_runner(void)
 			step(2, "\1", 1);
 			step(2, "\2", 1);
 			step(2, "\3", 1);
+			step(2, "\4\102\0\0", 4); /* its changes told */
 			break;
 		case 1:
 			n = gp_encode_hello(BUF, &hello);
@@ -410,6 +430,13 @@ to_runner(void)
 			break;
 		case 10:
 			step(3, "\1", 1);	/* the store forgets */
+			break;
+		case 11:
+			n = gp_encode_changed(BUF, 4, &changed);
+			break;
+		case 12:
+			xit.out_len = 0;
+			n = gp_encode_exit(BUF, 4, &xit);
 			break;
 		}
 		if (n != 0)

@@ -87,7 +87,8 @@ sources()
 			    $MSG ;;
 	f_runner)	echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
 			    sandboxd/runner_guest.c \
-			    sandboxd/runner_call.c sandboxd/runner_exec.c \
+			    sandboxd/runner_call.c sandboxd/runner_changed.c \
+			    sandboxd/runner_exec.c \
 			    sandboxd/runner_input.c sandboxd/runner_life.c sandboxd/runner_pass.c \
 			    sandboxd/runner_tty.c \
 			    sandboxd/messages.c lib/calls.c lib/gproto.c \

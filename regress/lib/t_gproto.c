@@ -394,12 +394,92 @@ ATF_TC_BODY(hostile, tc)
 	buf[8] = 0;
 	ATF_CHECK_EQ(-1, gp_get(&f, buf, GP_HDRLEN, GP_GUEST));
 	ATF_CHECK(gp_cause_text(0) == NULL);
-	ATF_CHECK(gp_cause_text(GP_NS_ERROR + 1) == NULL);
+	ATF_CHECK(gp_cause_text(GP_NS_CHANGES + 1) == NULL);
 	ATF_CHECK(strcmp(gp_type_name(65535), "unknown") == 0);
+}
+
+/* A list of so many bytes about counts of made and renamed. */
+static int
+changed_of(uint32_t flags, uint64_t made, uint64_t renamed, const char *text,
+    const char *list, size_t len)
+{
+	struct gp_changed	 m = { .flags = flags, .text = text,
+				    .list = list, .listlen = len };
+	struct gp_frame		 f;
+	ssize_t			 n;
+
+	m.count[GP_MADE] = made;
+	m.count[GP_RENAMED] = renamed;
+	if ((n = gp_encode_changed(buf, sizeof(buf), 7, &m)) == -1)
+		return (-1);
+	ATF_REQUIRE_EQ(1, gp_get(&f, buf, n, GP_GUEST));
+	return (gp_decode_changed(&m, &f));
+}
+
+ATF_TC_WITHOUT_HEAD(changed);
+ATF_TC_BODY(changed, tc)
+{
+	static char		 list[GP_CHANGES_LIST + 1];
+	struct gp_changed	 m = { .flags = GP_CHANGED_SHARED, .text = "",
+				    .list = list }, b;
+	struct gp_change	 c = { GP_RENAMED, "to\n", "from\377" };
+	const char		*p;
+	size_t			 left, len, i;
+
+	(void)tc;
+	m.count[GP_RENAMED] = 1;
+	m.listlen = gp_change_add(list, 0, &c);
+	THERE_AND_BACK(changed, GP_CHANGED, GP_GUEST, 7, m, b);
+	p = b.list;
+	left = b.listlen;
+	ATF_REQUIRE_EQ(1, gp_change_next(&c, &p, &left));
+	ATF_CHECK_EQ(GP_RENAMED, c.kind);
+	ATF_CHECK_STREQ("to\n", c.name);
+	ATF_CHECK_STREQ("from\377", c.from);
+	ATF_CHECK_EQ(0, gp_change_next(&c, &p, &left));
+	for (i = GP_MADE; i < GP_CHANGE_MAX; i++)
+		ATF_CHECK(gp_change_name(i) != NULL);
+	ATF_CHECK(gp_change_name(0) == NULL);
+	ATF_CHECK(gp_change_name(GP_CHANGE_MAX) == NULL);
+	/* What is listed is counted, and the other way. */
+	ATF_CHECK_EQ(0, changed_of(0, 0, 0, "", "", 0));
+	ATF_CHECK_EQ(0, changed_of(0, 1, 0, "", "\1a", 3));
+	ATF_CHECK_EQ(0, changed_of(GP_CHANGED_MORE, 9, 0, "", "\1a", 3));
+	ATF_CHECK_EQ(-1, changed_of(0, 9, 0, "", "\1a", 3));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_MORE, 0, 0, "", "\1a", 3));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_MORE, UINT64_MAX, 0, "",
+	    "\1a", 3));
+	/* Names without an end, empty ones, kinds that are none. */
+	ATF_CHECK_EQ(-1, changed_of(0, 1, 0, "", "\1a", 2));
+	ATF_CHECK_EQ(-1, changed_of(0, 1, 0, "", "\1", 2));
+	ATF_CHECK_EQ(-1, changed_of(0, 1, 0, "", "\1", 1));
+	ATF_CHECK_EQ(-1, changed_of(0, 0, 1, "", "\4a", 3));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_MORE, 1, 1, "", "\0a", 3));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_MORE, 1, 1, "", "\6a", 3));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_FLAGS + 1, 0, 0, "", "", 0));
+	/* Either it is known or it is told why not. */
+	ATF_CHECK_EQ(0, changed_of(GP_CHANGED_FAILED, 0, 0, "no", "", 0));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_FAILED, 0, 0, "", "", 0));
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_FAILED, 1, 0, "no", "\1a", 3));
+	ATF_CHECK_EQ(-1, changed_of(0, 0, 0, "no", "", 0));
+	/* As many as there may be, and one more; as long, and longer. */
+	c.kind = GP_MADE;
+	c.name = "a";
+	for (i = len = 0; i < GP_CHANGES_MAX; i++)
+		len = gp_change_add(list, len, &c);
+	ATF_CHECK_EQ(0, changed_of(0, i, 0, "", list, len));
+	len = gp_change_add(list, len, &c);
+	ATF_CHECK_EQ(-1, changed_of(0, i + 1, 0, "", list, len));
+	for (len = 0; (i = gp_change_add(list, len, &c)) != 0; len = i)
+		;
+	ATF_CHECK_EQ(GP_CHANGES_LIST, len);
+	ATF_CHECK_EQ(-1, changed_of(GP_CHANGED_MORE, 1 << 20, 0, "", list,
+	    GP_CHANGES_LIST + 1));
 }
 
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, changed);
 	ATF_TP_ADD_TC(tp, guest_frames);
 	ATF_TP_ADD_TC(tp, runner_frames);
 	ATF_TP_ADD_TC(tp, start);

@@ -40,6 +40,7 @@ struct call {
 	uint64_t	 sent;		/* output, on its way to the runner */
 	uint64_t	 acked;
 	int		 net;		/* it is a connection */
+	int		 writes;	/* files may change by it */
 	int		 out_over;	/* there is no more of it */
 	/* Input: from base to end it is kept until the worker takes it. */
 	uint8_t		*ring;
@@ -70,6 +71,7 @@ static struct leaving {
 static int		 nleaving;
 
 static void	 call_feed(struct call *);
+static void	 own_event(struct call *);
 
 static struct call *
 call_find(uint64_t k)
@@ -88,6 +90,10 @@ call_over(uint64_t k, enum code code, uint64_t out, const char *text)
 {
 	struct call_over	*o;
 
+	if (k & CALL_OWN) {
+		changed_end(k & ~(CALL_OWN | GP_CALL_BIT), text, -1);
+		return;
+	}
 	if (novers == 2 * WORKERS)
 		return;
 	o = &overs[novers++];
@@ -130,7 +136,8 @@ call_down(void)
 
 	novers = 0;
 	for (i = 0; i < WORKERS; i++)
-		if (calls[i].pid != 0 && calls[i].k != 0)
+		if (calls[i].pid != 0 && calls[i].k != 0 &&
+		    !(calls[i].k & CALL_OWN))
 			call_leave(&calls[i]);
 }
 
@@ -209,6 +216,48 @@ call_mark(uint64_t k, const struct gp_call *m)
 	return (1);
 }
 
+/* Those that change no file. */
+static int
+op_reads(uint32_t op)
+{
+	static const uint32_t	 ops[] = {
+		CALL_STAT, CALL_READ, CALL_LIST, CALL_USAGE, CALL_GLOB,
+		CALL_GREP, CALL_LINES, CALL_WATCH, CALL_TREE_GET, CALL_MARK,
+		CALL_DIFF, CALL_UNMARK, CALL_CONNECT, CALL_CHANGES,
+		CALL_CHANGED
+	};
+	size_t			 i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (ops[i] == op)
+			return (1);
+	return (0);
+}
+
+int
+call_writes(void)
+{
+	int	 i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (calls[i].pid != 0 && calls[i].k != 0 && calls[i].writes)
+			return (1);
+	return (0);
+}
+
+static void
+call_set(struct call *c, uint64_t k, const struct gp_call *m)
+{
+	c->k = k;
+	c->sent = c->acked = c->base = c->end = c->told = 0;
+	c->total = UINT64_MAX;
+	c->in_over = c->out_over = c->blocked = 0;
+	c->net = m->op == CALL_CONNECT;
+	c->mark[0] = '\0';
+	if ((c->writes = !op_reads(m->op)))
+		changed_meet(NULL);
+}
+
 /* A frame of the runner's: CALL. */
 int
 call_start(const struct gp_frame *f)
@@ -216,7 +265,8 @@ call_start(const struct gp_frame *f)
 	struct gp_call	 m;
 	struct call	*c;
 
-	if (gp_decode_call(&m, f) == -1 || call_find(f->k) != NULL)
+	if (gp_decode_call(&m, f) == -1 || f->k & CALL_OWN ||
+	    call_find(f->k) != NULL)
 		return (-1);
 	if (g.stopping) {
 		call_over(f->k, CODE_UNAVAILABLE, 0, "it is being stopped");
@@ -229,12 +279,7 @@ call_start(const struct gp_frame *f)
 		    "no process can be made for it");
 		return (0);
 	}
-	c->k = f->k;
-	c->sent = c->acked = c->base = c->end = c->told = 0;
-	c->total = UINT64_MAX;
-	c->in_over = c->out_over = c->blocked = 0;
-	c->net = m.op == CALL_CONNECT;
-	c->mark[0] = '\0';
+	call_set(c, f->k, &m);
 	if (m.op == CALL_MARK)
 		memcpy(c->mark, m.pattern, strlen(m.pattern) + 1);
 	/* A frame is a packet, as it came. */
@@ -253,8 +298,11 @@ call_start(const struct gp_frame *f)
 static void
 call_abort(struct call *c, enum code code, const char *text)
 {
-	call_over(c->k, code, c->sent, text);
+	uint64_t	 k = c->k, sent = c->sent;
+
+	/* Whoever hears of one of ours may make another. */
 	call_leave(c);
+	call_over(k, code, sent, text);
 }
 
 /* 1: the packet has left; 0: not now. */
@@ -417,6 +465,8 @@ call_event(uint32_t slot, uint32_t events)
 		if (c->k != 0)
 			call_feed(c);
 	}
+	if (c->k & CALL_OWN)
+		own_event(c);
 }
 
 /* A worker's packet: 1 if it is one that it may send now. */
@@ -494,6 +544,84 @@ call_take(struct call *c, uint8_t *buf, size_t size)
 	return (n);
 }
 
+/* A call of our own, about an exec, with the mark that it needs. */
+int
+call_own(uint64_t exec, const struct gp_call *m, int fd)
+{
+	static uint8_t	 buf[GP_HDRLEN + GP_MAX_CALL];
+	uint64_t	 k = exec | CALL_OWN | GP_CALL_BIT;
+	struct call	*c;
+	ssize_t		 n;
+
+	n = gp_encode_call(buf, sizeof(buf), k, m);
+	if (n == -1 || (c = worker_get()) == NULL)
+		return (-1);
+	call_set(c, k, m);
+	if (packet_put(c->ctl, buf, n, fd, MSG_DONTWAIT) == n)
+		return (0);
+	call_leave(c);
+	return (-1);
+}
+
+/* Nobody waits for it any more. */
+void
+call_own_drop(uint64_t exec)
+{
+	struct call	*c = call_find(exec | CALL_OWN | GP_CALL_BIT);
+
+	if (c != NULL)
+		call_leave(c);
+}
+
+/* A packet of one of ours.  1: there may be more; 0: it is over. */
+static int
+own_packet(struct call *c, const uint8_t *buf, size_t n, int fd)
+{
+	struct gp_call_end	 e;
+	struct gp_output	 m;
+	struct gp_frame		 f;
+	uint64_t		 k = c->k & ~(CALL_OWN | GP_CALL_BIT);
+	int			 over = 0;
+
+	if (call_check(c, buf, n, &over) && gp_get(&f, buf, n,
+	    GP_GUEST) == 1) {
+		if (!over && fd == -1 && gp_decode_output(&m, &f) == 0 &&
+		    changed_take(k, m.data, m.len) == 0)
+			return (1);
+		if (over && gp_decode_call_end(&e, &f) == 0) {
+			call_release(c);
+			changed_end(k, e.code == CODE_OK ? NULL : e.text, fd);
+			return (0);
+		}
+	}
+	if (fd != -1)
+		close(fd);
+	call_leave(c);
+	changed_end(k, "its process failed", -1);
+	return (0);
+}
+
+/* No runner is needed for them, so they wait for none. */
+static void
+own_event(struct call *c)
+{
+	static uint8_t	 buf[GP_MAX_FROM_GUEST];
+	uint64_t	 k = c->k & ~(CALL_OWN | GP_CALL_BIT);
+	ssize_t		 n;
+	int		 fd;
+
+	do {
+		n = packet_get(c->ctl, buf, sizeof(buf), &fd, MSG_DONTWAIT);
+		if (n == -1 && errno == EAGAIN)
+			return;
+		if (n == 0 || (n == -1 && errno != EINTR)) {
+			call_leave(c);
+			changed_end(k, "its process was killed", -1);
+			return;
+		}
+	} while (n == -1 || own_packet(c, buf, n, fd));
+}
+
 static ssize_t
 call_put_over(uint8_t *buf, size_t size)
 {
@@ -536,7 +664,7 @@ call_fill(uint8_t *buf, size_t size)
 	for (i = 0; i < WORKERS; i++) {
 		turn = (turn + 1) % WORKERS;
 		c = &calls[turn];
-		if (c->pid == 0)
+		if (c->pid == 0 || c->k & CALL_OWN)
 			continue;
 		if (c->k != 0 && c->base - c->told >= TELL)
 			return (call_put_ack(c, buf, size));
@@ -593,6 +721,8 @@ call_child(pid_t pid, int status)
 		if (calls[i].pid == pid) {
 			if (calls[i].k != 0) {
 				calls[i].readable = calls[i].dead = 1;
+				if (calls[i].k & CALL_OWN)
+					own_event(&calls[i]);
 				return (1);
 			}
 			close(calls[i].ctl);

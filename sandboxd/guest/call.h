@@ -27,6 +27,10 @@
 
 #define WORK_FD		0	/* a worker's only descriptor */
 
+/* In k: the call is our own, about the exec with the rest of the number. */
+#define CALL_OWN	(1ULL << 62)
+#define CALL_CHANGED	CALL_MAX	/* nobody else has this one */
+
 /* A call as its operation sees it. */
 struct job {
 	uint64_t		 k;
@@ -136,6 +140,7 @@ void		 fs_watch(struct job *);
 void		 fs_mark(struct job *);
 void		 fs_diff(struct job *);
 void		 fs_changes(struct job *);
+void		 fs_changed(struct job *);
 
 /* net.c */
 void		 net_connect(struct job *);

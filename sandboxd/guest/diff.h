@@ -4,6 +4,7 @@
  *	fs_mark.c	makes a mark
  *	fs_diff.c	compares, by what is known of each file
  *	fs_content.c	reads contents, and tells changes with them
+ *	fs_changed.c	compares, and counts what an exec has changed
  */
 #ifndef DIFF_H
 #define DIFF_H
@@ -67,6 +68,9 @@ struct diff {
 	uint32_t		*table;
 	size_t			 mask;
 	uint64_t		 count;
+	int		(*tell)(struct diff *, const char *, const char *,
+			    const char *, const struct mark_entry *,
+			    const struct mark_entry *);
 };
 
 /* Memory for one content, made larger as it has to be. */
@@ -89,6 +93,7 @@ int		 diff_gone(struct diff *,
 const char	*diff_how(const struct mark_entry *,
 		    const struct mark_entry *);
 uint32_t	*diff_slot(const struct diff *, const char *);
+int		 diff_walk(struct diff *, int);
 int		 path_below(const char *, const char *);
 
 /* fs_content.c */

@@ -77,6 +77,7 @@ exec_alloc(void)
 static void
 exec_close(struct exec *e)
 {
+	changed_free(e);
 	input_close(e);
 	output_close(e, 0);
 	output_close(e, 1);
@@ -130,7 +131,7 @@ exec_insert(struct exec *e, uint64_t k)
 }
 
 /* It does not run, and what is kept of it is why. */
-static void
+void
 exec_fail(struct exec *e, uint32_t cause, uint32_t error)
 {
 	exec_close(e);
@@ -175,6 +176,11 @@ exec_start(uint64_t k, const struct gp_start *m)
 	e->grace = m->grace;
 	if (m->timeout != 0)
 		e->deadline = g.now + m->timeout * MSEC;
+	changed_meet(e);
+	if ((e->flags & GP_START_CHANGES) && changed_begin(e) == -1) {
+		exec_fail(e, GP_NS_CHANGES, 0);
+		return;
+	}
 	if (reaper_give(e, m) == -1) {
 		error = errno;
 		exec_fail(e, GP_NS_LIMIT, error);
@@ -255,6 +261,7 @@ exec_forget(struct exec *e)
 		return;
 	}
 	e->state = EX_BACKGROUND;
+	changed_free(e);
 	output_release(e, 0);
 	output_release(e, 1);
 }
@@ -326,7 +333,8 @@ exec_try_end(struct exec *e)
 		return;
 	empty = output_read(e, 0);
 	empty &= output_read(e, 1);
-	if (empty)
+	/* What comes while its changes are looked for is the background's. */
+	if (changed_over(e) || (empty && !changed_waits(e)))
 		exec_ended(e);
 }
 

@@ -38,7 +38,7 @@ diff_slot(const struct diff *d, const char *path)
 }
 
 static int
-tell(struct diff *d, const char *kind, const char *what, const char *name,
+diff_record(struct diff *d, const char *kind, const char *what, const char *name,
     const struct mark_entry *now, const struct mark_entry *was)
 {
 	static const struct mark_entry	 none;
@@ -90,7 +90,7 @@ diff_since(struct diff *d, const struct mark_entry *now)
 {
 	if (now->ctime < d->since)
 		return (0);
-	return (tell(d, d->unknown ? "touched" : "added", "", d->w.path, now,
+	return (d->tell(d, d->unknown ? "touched" : "added", "", d->w.path, now,
 	    NULL));
 }
 
@@ -104,11 +104,11 @@ diff_entry(struct diff *d, const struct mark_entry *now)
 	if (d->head == NULL)
 		return (diff_since(d, now));
 	if ((i = *diff_slot(d, d->w.path)) == 0)
-		return (tell(d, "added", "", d->w.path, now, NULL));
+		return (d->tell(d, "added", "", d->w.path, now, NULL));
 	was = d->entry[i - 1];
 	d->state[i - 1] |= SEEN;
 	what = was->mode == DENIED ? "" : diff_how(was, now);
-	if (*what != '\0' && tell(d, "changed", what, d->w.path, now,
+	if (*what != '\0' && d->tell(d, "changed", what, d->w.path, now,
 	    was) == -1)
 		return (-1);
 	if (!(d->state[i - 1] & BLIND_THEN))
@@ -178,7 +178,7 @@ static int
 diff_removed(struct diff *d, const struct mark_entry *e, int state)
 {
 	(void)state;
-	return (tell(d, "removed", "", e->path + d->skip, NULL, e));
+	return (d->tell(d, "removed", "", e->path + d->skip, NULL, e));
 }
 
 /* Root as the mark's paths have it; NULL if it is elsewhere. */
@@ -279,8 +279,8 @@ diff_begin(struct diff *d, struct job *j)
 	memset(d, 0, sizeof(*d));
 	d->j = j;
 	d->w.recurse = 1;
-	if ((*j->m.pattern != '\0' || j->m.op == CALL_CHANGES) &&
-	    j->mark == -1)
+	if ((*j->m.pattern != '\0' || j->m.op == CALL_CHANGES ||
+	    j->m.op == CALL_CHANGED) && j->mark == -1)
 		return (job_fail(j, CODE_NOT_FOUND, "no such mark: %.180s",
 		    j->m.pattern));
 	if ((fd = diff_open(j, root, &st)) == -1)
@@ -306,6 +306,14 @@ diff_end(struct diff *d)
 	free(d->table);
 }
 
+/* What there is now; what is there no more is diff_gone()'s. */
+int
+diff_walk(struct diff *d, int fd)
+{
+	d->w.fn = diff_one;
+	return (walk(d->j, &d->w, fd));
+}
+
 void
 fs_diff(struct job *j)
 {
@@ -313,8 +321,8 @@ fs_diff(struct job *j)
 	int			 fd;
 
 	if ((fd = diff_begin(&d, j)) != -1) {
-		d.w.fn = diff_one;
-		if (walk(j, &d.w, fd) == 0 && d.head != NULL)
+		d.tell = diff_record;
+		if (diff_walk(&d, fd) == 0 && d.head != NULL)
 			(void)diff_gone(&d, diff_removed);
 	}
 	diff_end(&d);

@@ -267,6 +267,7 @@ loop(void)
 		at = sooner(at, link_timer());
 		at = sooner(at, reaper_timer());
 		at = sooner(at, call_timer());
+		at = sooner(at, changed_timer());
 		if (g.stopping)
 			at = sooner(at, g.stop_limit);
 		n = epoll_wait(g.epfd, ev, EVENTS, timeout_ms(at));

@@ -240,6 +240,9 @@ int		 call_busy(void);
 void		 call_down(void);
 void		 call_stop(void);
 int		 call_is_worker(pid_t);
+int		 call_own(uint64_t, const struct gp_call *, int);
+void		 call_own_drop(uint64_t);
+int		 call_writes(void);
 int		 call_child(pid_t, int);
 uint64_t	 call_timer(void);
 
@@ -253,11 +256,25 @@ void		 exec_start(uint64_t, const struct gp_start *);
 void		 exec_resume(uint64_t, uint64_t, uint64_t);
 void		 exec_forget(struct exec *);
 void		 exec_poll(struct exec *);
+void		 exec_fail(struct exec *, uint32_t, uint32_t);
 void		 exec_free(struct exec *);
 void		 exec_stream(struct exec *, int);
 void		 exec_again(void);
 int		 exec_others_lost(const struct exec *);
 void		 exec_child(pid_t, int);
+
+/* changed.c */
+int		 changed_begin(struct exec *);
+int		 changed_marking(const struct exec *);
+int		 changed_waits(struct exec *);
+int		 changed_over(const struct exec *);
+void		 changed_skip(struct exec *);
+void		 changed_free(const struct exec *);
+void		 changed_meet(const struct exec *);
+ssize_t		 changed_put(const struct exec *, uint8_t *, size_t);
+int		 changed_take(uint64_t, const uint8_t *, size_t);
+void		 changed_end(uint64_t, const char *, int);
+uint64_t	 changed_timer(void);
 
 /* confine.c */
 void		 confine_init(void);
@@ -304,6 +321,7 @@ void		 reaper_idle_ended(pid_t);
 uint64_t	 reaper_timer(void);
 int		 reaper_give(struct exec *, const struct gp_start *);
 int		 reaper_give_again(struct exec *, const struct shared *);
+int		 reaper_go(struct exec *);
 uint32_t	 reaper_cause(const struct shared *);
 
 /* tree.c */

@@ -52,6 +52,7 @@ kill_begin(struct exec *e, uint32_t kind, uint32_t grace)
 		e->kind = kind;
 	if (e->kill == KILL_KILL)
 		return;
+	changed_skip(e);
 	if (grace == 0) {
 		kill_hard(e);
 		return;

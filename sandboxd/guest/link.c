@@ -24,7 +24,7 @@
 
 #define RBUF		(GP_MAX_FROM_RUNNER + GP_MAX_DATA)
 #define SBUF		(4 * GP_MAX_FROM_GUEST)
-#define SFULL		(SBUF - 2 * GP_MAX_FROM_GUEST - 1024)
+#define SFULL		(SBUF - 3 * GP_MAX_FROM_GUEST - 1024)
 #define REFUSALS	64
 #define RETRY_MIN	(10 * MSEC)
 #define RETRY_MAX	(5 * NSEC)
@@ -678,6 +678,8 @@ put_exec(struct exec *e)
 			put_input_ack(e);
 		if ((e->pending & P_EXIT) != 0 && all &&
 		    e->state == EX_ENDED) {
+			if (e->flags & GP_START_CHANGES)
+				sent(changed_put(e, ROOM));
 			put_exit(e);
 			e->pending &= ~P_EXIT;
 		}

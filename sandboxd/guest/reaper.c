@@ -642,11 +642,14 @@ reaper_streams(struct exec *e, int *fds)
 	return (0);
 }
 
-static int
+/* Once its files are marked, if they are to be. */
+int
 reaper_go(struct exec *e)
 {
 	int	 fds[STREAMS], error = 0, i;
 
+	if (changed_marking(e))
+		return (0);
 	if (reaper_streams(e, fds) == -1)
 		return (-1);
 	if (reaper_pass(e, fds) == -1 && errno != EPIPE &&

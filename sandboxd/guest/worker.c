@@ -22,7 +22,7 @@ static uint8_t	 inbuf[GP_HDRLEN + 64 + GP_MAX_DATA];
 static uint8_t	 callbuf[GP_HDRLEN + GP_MAX_CALL];
 static uint8_t	 outbuf[OUT_HEAD + GP_MAX_DATA];
 
-static const job_fn	 ops[CALL_MAX] = {
+static const job_fn	 ops[CALL_MAX + 1] = {
 	[CALL_STAT] = fs_stat,
 	[CALL_READ] = fs_read,
 	[CALL_WRITE] = fs_write,
@@ -47,6 +47,7 @@ static const job_fn	 ops[CALL_MAX] = {
 	[CALL_DIFF] = fs_diff,
 	[CALL_CONNECT] = net_connect,
 	[CALL_CHANGES] = fs_changes,
+	[CALL_CHANGED] = fs_changed,
 };
 
 static int
@@ -283,6 +284,14 @@ call_recv(struct job *j)
 	return (n);
 }
 
+static int
+ops_has(const struct job *j)
+{
+	if (j->m.op == CALL_CHANGED)
+		return ((j->k & CALL_OWN) != 0);
+	return (j->m.op < CALL_MAX && ops[j->m.op] != NULL);
+}
+
 __attribute__((__noreturn__)) void
 worker_main(void)
 {
@@ -298,7 +307,7 @@ worker_main(void)
 		if (gp_decode_call(&j.m, &f) == -1)
 			_exit(1);
 		j.k = f.k;
-		if (j.m.op < CALL_MAX && ops[j.m.op] != NULL)
+		if (ops_has(&j))
 			ops[j.m.op](&j);
 		else
 			job_fail(&j, CODE_UNSUPPORTED,
