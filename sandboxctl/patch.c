@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "calls.h"
 #include "pack.h"
@@ -100,7 +99,7 @@ name_is_good(const char *name)
 		e = name + n;
 		if (n == 0 || (n == 1 && *name == '.') ||
 		    (n == 2 && memcmp(name, "..", 2) == 0) ||
-		    (n == 4 && strncasecmp(name, ".git", 4) == 0))
+		    patch_is_git(name, n))
 			return (0);
 		if (*e == '\0')
 			return (1);
@@ -223,7 +222,7 @@ link_is_good(struct patch *p)
 		return (0);
 	memcpy(to, p->is.p, p->is.len);
 	to[p->is.len] = '\0';
-	return (link_stays(p->name, to));
+	return (link_stays(p->name, to) && !patch_leads_to_git(to));
 }
 
 static int
@@ -241,11 +240,14 @@ file_over(struct patch *p)
 	p->text.len = 0;
 	if (p->left_out)
 		return (0);
+	if (S_ISLNK(p->mode) && patch_link_add(p, p->name) == -1)
+		return (nonsense(p, "no memory"));
 	if (has_nul(&p->was) || has_nul(&p->is))
 		leave_out(p, CODE_UNSUPPORTED, p->name, "it is no text");
 	else if (S_ISLNK(p->mode) && !link_is_good(p))
 		leave_out(p, CODE_INVALID_PATH, p->name,
-		    "a link that leads out of the tree: left out");
+		    "a link that leads out of the tree, or into a "
+		    "repository's own directory: left out");
 	else if (p->mode != 0 && p->old_mode != 0 && !bytes_differ(p) &&
 	    (S_ISLNK(p->mode) || !EXEC_BITS(p->mode ^ p->old_mode)))
 		;
@@ -294,6 +296,9 @@ file_begin(struct patch *p, struct change_rec *r)
 	if ((p->left_out = !name_is_good(p->name)))
 		leave_out(p, CODE_INVALID_PATH, p->name,
 		    "a name that no patch is to have");
+	else if ((p->left_out = patch_link_above(p, p->name)))
+		leave_out(p, CODE_INVALID_PATH, p->name,
+		    "a name below a link: left out");
 	return (0);
 }
 
@@ -339,6 +344,7 @@ patch_take(void *arg, void *rec)
 void
 patch_begin(struct patch *p)
 {
+	RB_INIT(&p->links);
 	p->rec.def = &change_rec_def;
 	p->rec.take = patch_take;
 	p->rec.arg = p;
@@ -363,6 +369,7 @@ patch_whole(struct patch *p)
 void
 patch_end(struct patch *p)
 {
+	patch_link_free(p);
 	free(p->name);
 	free(p->was.p);
 	free(p->is.p);

@@ -5,6 +5,8 @@
 #ifndef PATCH_H
 #define PATCH_H
 
+#include <sys/tree.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,8 @@ struct patch_buf {
 	size_t		 len;
 	size_t		 size;
 };
+
+RB_HEAD(patch_links, patch_link);
 
 /* A patch under way. */
 struct patch {
@@ -35,6 +39,7 @@ struct patch {
 	uint32_t	 mode;
 	uint32_t	 old_mode;
 	int		 left_out;
+	struct patch_links links;	/* that there are when it is applied */
 	struct patch_buf was;
 	struct patch_buf is;
 	struct patch_buf text;
@@ -49,6 +54,13 @@ int	 patch_whole(struct patch *);		/* nothing is missing */
 void	 patch_end(struct patch *);
 /* -1: no memory */
 int	 patch_add(struct patch_buf *, const void *, size_t);
+
+/* patch_link.c: a part of a path, so long; a link's target */
+int	 patch_is_git(const char *, size_t);
+int	 patch_leads_to_git(const char *);
+int	 patch_link_add(struct patch *, const char *);	/* -1: no memory */
+int	 patch_link_above(struct patch *, const char *);
+void	 patch_link_free(struct patch *);
 
 /* patch_diff.c: the hunks that make b of a, behind what text has; -1 */
 int	 patch_hunks(struct patch_buf *, const uint8_t *, size_t,

@@ -246,7 +246,8 @@ refused_body()
 	atf_check "$CTL" mark "$BOX" bare
 	atf_check "$CTL" mark -c "$BOX" m
 	run 'echo y >>bin; echo y >>large; chmod 644 secret; echo y >f
-	    printf "\0" >new; ln -sf /etc/passwd link; rm p; mkfifo q
+	    printf "\0" >new; ln -sf /etc/passwd link; rm p
+	    ln -s .git/hooks hooks; mkfifo q
 	    head -c 9000000 /dev/zero | tr "\0" x >huge'
 	atf_check -s not-exit:0 -o save:p -e save:err \
 	    "$CTL" export -p -M m "$BOX"
@@ -255,6 +256,7 @@ refused_body()
 	    -o match:'secret: it could not be read when the mark' \
 	    -o match:'new: it is no text' \
 	    -o match:'link: a link that leads out' \
+	    -o match:'hooks: a link .* a repository.s own directory' \
 	    -o match:'p: it was no regular file' \
 	    -o match:'q: it is no regular file' \
 	    -o match:'huge: it is larger than 8 MB' cat err

@@ -73,9 +73,9 @@ sources()
 			    sandboxd/seccomp_profile.c sandboxd/messages.c \
 			    lib/codes.c $SPEC $MSG ;;
 	f_patch)	echo regress/fuzz/fuzz.c sandboxctl/patch.c \
-			    sandboxctl/patch_diff.c sandboxd/guest/errcode.c \
-			    sandboxd/guest/place.c lib/filerec.c \
-			    lib/calls.c lib/codes.c $MSG ;;
+			    sandboxctl/patch_diff.c sandboxctl/patch_link.c \
+			    sandboxd/guest/errcode.c sandboxd/guest/place.c \
+			    lib/filerec.c lib/calls.c lib/codes.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c sandboxctl/base64.c \
 			    $SPEC \
