@@ -14,7 +14,23 @@
 #include "sandboxctl.h"
 #include "spec.h"
 
+/* One write that failed is a hole in the others: none is tried after it. */
+struct packed {
+	msgpack_sbuffer	 sb;
+	int		 failed;
+};
+
 static void	 pack(msgpack_packer *, const json_t *, int);
+
+static int
+packed_write(void *arg, const char *data, size_t len)
+{
+	struct packed	*p = arg;
+
+	if (!p->failed && msgpack_sbuffer_write(&p->sb, data, len) != 0)
+		p->failed = 1;
+	return (p->failed ? -1 : 0);
+}
 
 /* Of M_UINT; what of 64 bits is too large for JSON stands as -1, -2, ... */
 static void
@@ -43,8 +59,11 @@ pack_base64(msgpack_packer *pk, const json_t *v, int bin)
 	char	*data;
 	ssize_t	 n;
 
-	if ((data = malloc(len / 4 * 3 + 1)) == NULL ||
-	    (n = base64_decode(data, json_string_value(v), len)) == -1)
+	if ((data = malloc(len / 4 * 3 + 1)) == NULL) {
+		((struct packed *)pk->data)->failed = 1;
+		return;
+	}
+	if ((n = base64_decode(data, json_string_value(v), len)) == -1)
 		msgpack_pack_nil(pk);
 	else if (bin)
 		msgpack_pack_bin_with_body(pk, data, n);
@@ -134,20 +153,24 @@ json_decode(void *msg, const struct msg_def *def, const void *object,
 	const json_t	*o = object;
 	const char	*key, *field, *why;
 	json_t		*v;
-	msgpack_sbuffer	 sb;
+	struct packed	 p = { .failed = 0 };
 	msgpack_packer	 pk;
-	int		 ret;
+	int		 ret = -1;
 
-	msgpack_sbuffer_init(&sb);
-	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
+	msgpack_sbuffer_init(&p.sb);
+	msgpack_packer_init(&pk, &p, packed_write);
 	msgpack_pack_map(&pk, json_object_size(o));
 	json_object_foreach((json_t *)(uintptr_t)o, key, v) {
 		msgpack_pack_str_with_body(&pk, key, strlen(key));
 		pack_field(&pk, find(def, key), v);
 	}
-	if ((ret = msg_decode_map(msg, def, (const uint8_t *)sb.data,
-	    sb.size, &field, &why)) == -1)
+	if (p.failed) {
+		memset(e, 0, sizeof(*e));
+		e->code = CODE_UNAVAILABLE;
+		strlcpy(e->text, "out of memory", sizeof(e->text));
+	} else if ((ret = msg_decode_map(msg, def, (const uint8_t *)p.sb.data,
+	    p.sb.size, &field, &why)) == -1)
 		spec_refuse(def, field, why, e);
-	msgpack_sbuffer_destroy(&sb);
+	msgpack_sbuffer_destroy(&p.sb);
 	return (ret);
 }

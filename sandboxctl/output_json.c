@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "sandboxctl.h"
+#include "spec.h"
 #include "version.h"
 
 static __attribute__((__noreturn__)) void
@@ -55,8 +56,9 @@ json_text(const char *str)
 	char	*fixed, *to;
 	size_t	 len = strlen(str), i;
 
-	if ((v = json_string(str)) != NULL)
-		return (v);
+	/* Whether it is one has nothing to do with whether there is memory. */
+	if (spec_valid_utf8(str))
+		return (json_need(json_string(str)));
 	if (whole) {
 		o = json_need(json_object());
 		if (json_object_set_new(o, "base64",

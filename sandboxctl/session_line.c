@@ -155,7 +155,12 @@ line_extra(struct line *l, json_t *args, struct spec_error *e)
 	for (i = 0; i < x->nfields; i++) {
 		if ((v = json_object_get(args, x->fields[i].name)) == NULL)
 			continue;
-		json_object_set(o, x->fields[i].name, v);
+		/* What is lost would look as if nobody had asked for it. */
+		if (json_object_set(o, x->fields[i].name, v) == -1) {
+			json_decref(o);
+			return (refuse(e, CODE_UNAVAILABLE, "",
+			    "out of memory"));
+		}
 		json_object_del(args, x->fields[i].name);
 	}
 	ret = json_decode(&l->extra, x, o, e);

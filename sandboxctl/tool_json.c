@@ -11,9 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <jansson.h>
-
 #include "sandboxctl.h"
+#include "text.h"
 #include "tool_json.h"
 
 static const char *
@@ -38,19 +37,91 @@ tool_json_base64(FILE *out, const void *p, size_t len)
 	fputc('"', out);
 }
 
+/* Bytes of the character of UTF-8 that p begins with; 0 if it is none. */
+static size_t
+utf8_char(const unsigned char *p, size_t len)
+{
+	unsigned char	 u[5] = { 0 };
+	size_t		 n;
+
+	if (*p < 0x80)
+		return (1);
+	memcpy(u, p, len < 4 ? len : 4);
+	if ((n = text_char(u)) != 0)
+		return (n);
+	/* What steers a terminal is text too. */
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0)
+		return (2);
+	if (u[0] == 0xe2 && ((u[1] == 0x80 && u[2] >= 0xaa && u[2] <= 0xae) ||
+	    (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9)))
+		return (3);
+	return (0);
+}
+
+static int
+is_utf8(const unsigned char *p, size_t len)
+{
+	size_t	 n;
+
+	for (; len > 0; p += n, len -= n)
+		if ((n = utf8_char(p, len)) == 0)
+			return (0);
+	return (1);
+}
+
+/* A character that a string has not as it is: its bytes, or 0. */
+static size_t
+escape(char esc[8], const unsigned char *p, size_t len)
+{
+	static const char	 from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+	const char		*e;
+
+	if (*p == 0xc2 && len > 1 && p[1] < 0xa0) {
+		snprintf(esc, 8, "\\u%04X", p[1]);
+		return (2);
+	}
+	if (*p >= 0x20 && *p != 0x7f && *p != '"' && *p != '\\')
+		return (0);
+	if (*p != '\0' && (e = strchr(from, *p)) != NULL)
+		snprintf(esc, 8, "\\%c", to[e - from]);
+	else
+		snprintf(esc, 8, "\\u%04X", *p);
+	return (1);
+}
+
+static void
+put_string(FILE *out, const unsigned char *p, size_t len)
+{
+	char	 esc[8];
+	size_t	 from = 0, i = 0, n;
+
+	fputc('"', out);
+	while (i < len) {
+		if ((n = escape(esc, p + i, len - i)) == 0) {
+			i++;
+			continue;
+		}
+		if (i > from)
+			fwrite(p + from, 1, i - from, out);
+		fputs(esc, out);
+		from = i += n;
+	}
+	if (len > from)
+		fwrite(p + from, 1, len - from, out);
+	fputc('"', out);
+}
+
+/* Written without memory of its own: there may be none, and much to say. */
 void
 tool_json_text(FILE *out, const void *p, size_t len)
 {
-	json_t	*v = json_stringn(len == 0 ? "" : p, len);
-
-	if (v != NULL)
-		json_dumpf(v, out, JSON_ENCODE_ANY);
-	else {
-		fprintf(out, "{\"base64\":");
-		tool_json_base64(out, p, len);
-		fprintf(out, "}");
+	if (is_utf8(p, len)) {
+		put_string(out, p, len);
+		return;
 	}
-	json_decref(v);
+	fprintf(out, "{\"base64\":");
+	tool_json_base64(out, p, len);
+	fprintf(out, "}");
 }
 
 static void
@@ -105,19 +176,15 @@ tool_json_bounds(FILE *out, const struct proto_result *r)
 void
 tool_json_read(FILE *out, const char *path, const struct sandbox_tool_text *t)
 {
-	json_t	*v = NULL;
+	int	 text = !t->binary && is_utf8(t->data, t->len);
 
 	put_path(out, path);
-	if (!t->binary)
-		v = json_stringn(t->len == 0 ? "" : (const char *)t->data,
-		    t->len);
-	fprintf(out, ",\"encoding\":\"%s\",\"content\":", v == NULL ? "base64" :
-	    "utf-8");
-	if (v == NULL)
-		tool_json_base64(out, t->data, t->len);
+	fprintf(out, ",\"encoding\":\"%s\",\"content\":", text ? "utf-8" :
+	    "base64");
+	if (text)
+		put_string(out, t->data, t->len);
 	else
-		json_dumpf(v, out, JSON_ENCODE_ANY);
-	json_decref(v);
+		tool_json_base64(out, t->data, t->len);
 	if (t->start > 0)
 		fprintf(out, ",\"start_line\":%llu,\"end_line\":%llu",
 		    (unsigned long long)t->start, (unsigned long long)t->end);

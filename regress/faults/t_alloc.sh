@@ -8,6 +8,8 @@
 #	each child, at its	it starts, or it does not and says so
 #	start
 #	sandboxctl		it does what it was asked to, or says why not
+#	sandboxctl session	each answer is right, and each request has one
+#				end, or the session ends and says why
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
@@ -226,6 +228,69 @@ client_cleanup()
 	daemon_cleanup
 }
 
+lines()
+{
+	/usr/bin/python3 -I -B "$(atf_get_srcdir)/lines.py" "$@"
+}
+
+# What was to be written is there whole, or what was there before.
+whole()
+{
+	printf a >want
+	awk 'BEGIN { for (i = 0; i < 1000; i++) printf "b" }' >want2
+	"$CTL" cat "$BOX" edited >got
+	cmp -s got want || cmp -s got want2 || atf_fail "$1: half an edit"
+	if "$CTL" cat "$BOX" written >got 2>err; then
+		lines file large | cmp - got || atf_fail "$1: half a file"
+	else
+		grep -q file_not_found err || atf_fail "$1: $(cat err)"
+	fi
+	atf_check "$CTL" put "$BOX" want edited
+	"$CTL" rm "$BOX" written 2>err || :
+}
+
+atf_test_case session cleanup
+session_head()
+{
+	atf_set descr '(c38) sandboxctl session has no memory, once'
+	atf_set timeout 7200
+}
+session_body()
+{
+	! with_asan || return 0
+	alloc_world
+	for f in every text; do
+		lines file $f >$f
+		atf_check "$CTL" put "$BOX" $f $f
+	done
+	printf a >want
+	atf_check "$CTL" put "$BOX" want edited
+	lines ask "$BOX" >asked
+	hits=0 misses=0
+	for n in $(points 100000 "$(figure 3 0)"); do
+		shim sandboxctl alloc error ENOMEM "$n" 0
+		s=0
+		timeout -k 5 60 "$SHIMCTL" session <asked >out 2>err || s=$?
+		case $s in
+		124|12[6-9]|1[3-9]?) atf_fail "$n: status $s: $(cat err)" ;;
+		esac
+		lines check "$BOX" out $s err >why 2>&1 ||
+		    atf_fail "$n: status $s: $(tail -n 1 why) $(cat err)"
+		more sandboxctl || break
+		shim sandboxctl off
+		whole "$n"
+	done
+	shim sandboxctl off
+	echo "session: $hits, the last of them $n"
+	[ $hits -gt 20 ] || atf_fail "hit $hits times only"
+	atf_check -o save:execs "$CTL" exec -d "$BOX" sh -c 'exit 7'
+	alloc_end
+}
+session_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case start cleanup
 start_head()
 {
@@ -275,5 +340,6 @@ atf_init_test_cases()
 		atf_add_test_case "$c"
 	done
 	atf_add_test_case client
+	atf_add_test_case session
 	atf_add_test_case start
 }
