@@ -200,6 +200,40 @@ json_of(const struct msg_def *def, const void *msg)
 }
 
 /*
+ * What the library makes of an object.  It does not heed that a part could not
+ * be taken, and goes on with the next: so nothing is, after the first.
+ */
+struct made {
+	char	*text;
+	size_t	 len;
+	size_t	 size;
+	int	 failed;
+};
+
+static int
+made_add(const char *s, size_t len, void *arg)
+{
+	struct made	*l = arg;
+	size_t		 size;
+	char		*p;
+
+	if (!l->failed && l->size - l->len <= len) {
+		size = 2 * (l->len + len) + 256;
+		if ((p = realloc(l->text, size)) == NULL)
+			l->failed = 1;
+		else {
+			l->text = p;
+			l->size = size;
+		}
+	}
+	if (l->failed)
+		return (-1);
+	memcpy(l->text + l->len, s, len);
+	l->len += len;
+	return (0);
+}
+
+/*
  * JSON leaves DEL and U+0080 to U+009F as they are, but a terminal does what
  * they say: they are written as the numbers that a string may have instead.
  */
@@ -207,11 +241,12 @@ static void
 json_line(FILE *f, json_t *o)
 {
 	const unsigned char	*p;
-	char			*text;
+	struct made		 l = { NULL, 0, 0, 0 };
 
-	if ((text = json_dumps(o, JSON_COMPACT)) == NULL)
+	if (json_dump_callback(o, made_add, &l, JSON_COMPACT) == -1 ||
+	    made_add("", 1, &l) == -1)
 		json_no_memory();
-	for (p = (const unsigned char *)text; *p != '\0'; p++) {
+	for (p = (const unsigned char *)l.text; *p != '\0'; p++) {
 		if (*p == 0x7f)
 			fprintf(f, "\\u007F");
 		else if (*p == 0xc2 && p[1] < 0xa0)
@@ -220,7 +255,7 @@ json_line(FILE *f, json_t *o)
 			fputc(*p, f);
 	}
 	fputc('\n', f);
-	free(text);
+	free(l.text);
 	json_decref(o);
 }
 

@@ -12,6 +12,9 @@
 #define RETRY_FIRST	10	/* ms between tries, doubled up to ... */
 #define RETRY_LAST	1000
 
+/* It has just come up: the jobs do not know it yet. */
+static int	 fresh;
+
 static void
 conn_give_up(void)
 {
@@ -68,9 +71,10 @@ conn_turn(void)
 	if (ss.conn == CONN_GREETING) {
 		if ((n = sandbox_greeted(ss.sb)) == -1)
 			conn_later();
-		else if (n == 1)
+		else if (n == 1) {
 			ss.conn = CONN_UP;
-		else if (ss.until <= session_now())
+			fresh = 1;
+		} else if (ss.until <= session_now())
 			conn_give_up();
 	}
 }
@@ -81,6 +85,11 @@ conn_wait(void)
 {
 	int64_t	 left;
 
+	/* What is quiet has nothing else that would give it a turn. */
+	if (fresh && ss.conn == CONN_UP) {
+		fresh = 0;
+		return (0);
+	}
 	if (ss.conn != CONN_DOWN && ss.conn != CONN_GREETING)
 		return (-1);
 	left = (ss.conn == CONN_DOWN ? ss.retry : ss.until) - session_now();

@@ -522,6 +522,18 @@ def restart(s, box, go, back):
     need("cancelled" in s.over(ev)[-1])
 
 
+def alone(s, box, go, back):
+    """Nothing but one command, which says nothing meanwhile."""
+    n = s.send("exec", sandbox=box, input=1,
+               argv=["sh", "-c", "read x; sleep 3; echo $x"])
+    first = s.of(n)
+    s.good("input", request=n, data=b64(b"hello\n"))
+    subprocess.run([go], check=True)
+    subprocess.run([back], check=True)
+    out = outcome([first] + s.over(n))
+    need(out[0] == b"hello\n" and out[2]["code"] == 0, out)
+
+
 class Case(Session):
     def __init__(self, ctl):
         self.ctl = ctl

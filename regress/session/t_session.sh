@@ -73,13 +73,8 @@ memory_cleanup()
 	daemon_cleanup
 }
 
-atf_test_case restart cleanup
-restart_head()
-{
-	atf_set descr 'commands, waits and subscriptions over a restart'
-	atf_set timeout 600
-}
-restart_body()
+# play over a daemon that is killed and comes back.
+over_restart()
 {
 	world
 	box
@@ -100,11 +95,37 @@ restart_body()
 		await '[ -z "$(_daemon_pids "$D")" ]' 60
 		daemon_run
 	) &
-	play restart "$BOX" ./go ./back
+	play "$1" "$BOX" ./go ./back
 	wait $!
 	daemon_stop
 }
+
+atf_test_case restart cleanup
+restart_head()
+{
+	atf_set descr 'commands, waits and subscriptions over a restart'
+	atf_set timeout 600
+}
+restart_body()
+{
+	over_restart restart
+}
 restart_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case alone cleanup
+alone_head()
+{
+	atf_set descr 'one quiet command, and nothing else, over a restart'
+	atf_set timeout 600
+}
+alone_body()
+{
+	over_restart alone
+}
+alone_cleanup()
 {
 	daemon_cleanup
 }
@@ -113,7 +134,7 @@ atf_init_test_cases()
 {
 	for c in commands execs cancel many windows events files tools other hostile \
 	    input_bound eof term deaf closed memory \
-	    restart; do
+	    restart alone; do
 		atf_add_test_case $c
 	done
 }
