@@ -321,6 +321,8 @@ int		 rights_set(struct rights *, struct bound *,
 int		 rights_visible(const struct asker *, uint32_t);
 void		 rights_by(struct asker *, const struct session *,
 		    enum right);
+void		 rights_by_others(struct asker *, enum right);
+void		 rights_seen(struct asker *, const struct sandbox *);
 int		 rights_check(struct asker *, enum right,
 		    const struct sandbox *);
 int		 rights_recv_rules(struct chan *, struct frame *, void *);

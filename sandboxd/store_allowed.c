@@ -1,12 +1,14 @@
 /*
  * What was allowed and leaves no event of its own: calls about files,
- * connections to ports, input to what runs.  They are too many to be written
- * one by one, and too cheap to wait for it.
+ * connections to ports, input to what runs, and what is only read.  They are
+ * too many to be written one by one, and too cheap to wait for it.
  *
  * A decision is what a user may do to a sandbox by a rule.  The first time it
  * is an event; what follows from it within ALLOWED_PER is counted, and then
  * told in one more.  So each is in the log, and nobody fills it by being
- * allowed: past ALLOWED_USER decisions a user's others are one together.
+ * allowed: past ALLOWED_USER decisions a user's others are one together for
+ * each rule.  Who reads the events makes one by it, and no more by reading
+ * that.
  */
 #include <sys/types.h>
 #include <sys/tree.h>
@@ -25,16 +27,22 @@
 #define WHAT_LEN	32
 #define ON_LEN		(SBX_ID_MAX + 32)
 
+/* As it is written. */
+struct allowed {
+	uint32_t	 uid;
+	uint64_t	 more;		/* of the same, not written */
+	char		 what[WHAT_LEN];
+	char		 on[ON_LEN];
+	char		 by[PLACE_MAX + 1];
+};
+
 struct decision {
 	RB_ENTRY(decision)	 entry;
 	TAILQ_ENTRY(decision)	 age;
 	struct allowed_user	*user;
 	uint64_t		 n;		/* sandbox; 0: about none */
-	char			 what[WHAT_LEN];
-	char			 on[ON_LEN];
-	char			 by[PLACE_MAX + 1];
 	uint64_t		 until;		/* ns */
-	uint64_t		 more;		/* of the same, not written */
+	struct allowed		 q;
 };
 RB_HEAD(decision_tree, decision);
 
@@ -45,15 +53,6 @@ struct allowed_user {
 	struct decision_tree	 decisions;
 };
 RB_HEAD(allowed_tree, allowed_user);
-
-/* One to be written. */
-struct allowed {
-	uint32_t	 uid;
-	uint64_t	 more;
-	char		 what[WHAT_LEN];
-	char		 on[ON_LEN];
-	char		 by[PLACE_MAX + 1];
-};
 
 static int	decision_cmp(struct decision *, struct decision *);
 static int	allowed_cmp(struct allowed_user *, struct allowed_user *);
@@ -72,9 +71,14 @@ static struct event		 allowed_timer;
 static int
 decision_cmp(struct decision *a, struct decision *b)
 {
+	int	 ret;
+
 	if (a->n != b->n)
 		return (a->n < b->n ? -1 : 1);
-	return (strcmp(a->what, b->what));
+	if ((ret = strcmp(a->q.what, b->q.what)) != 0)
+		return (ret);
+	/* By another rule it is another decision. */
+	return (strcmp(a->q.by, b->q.by));
 }
 
 static int
@@ -113,11 +117,7 @@ allowed_write(const struct decision *d)
 
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
-	q->uid = d->user->uid;
-	q->more = d->more;
-	strlcpy(q->what, d->what, sizeof(q->what));
-	strlcpy(q->on, d->on, sizeof(q->on));
-	strlcpy(q->by, d->by, sizeof(q->by));
+	*q = d->q;
 	batch_following(&st.batch, body_allowed, done_allowed, q);
 }
 
@@ -126,7 +126,7 @@ allowed_forget(struct decision *d)
 {
 	struct allowed_user	*u = d->user;
 
-	if (d->more != 0)
+	if (d->q.more != 0)
 		allowed_write(d);
 	TAILQ_REMOVE(&ages, d, age);
 	RB_REMOVE(decision_tree, &u->decisions, d);
@@ -192,8 +192,7 @@ allowed_get(uint32_t uid)
 
 /* A new one: its beginning is written, and its end looked for. */
 static void
-allowed_add(struct allowed_user *u, const struct decision *find,
-    const char *on, const char *by)
+allowed_add(struct allowed_user *u, const struct decision *find)
 {
 	struct decision	*d;
 	int		 first = TAILQ_EMPTY(&ages);
@@ -202,9 +201,7 @@ allowed_add(struct allowed_user *u, const struct decision *find,
 		fatal("%s", __func__);
 	d->user = u;
 	d->n = find->n;
-	strlcpy(d->what, find->what, sizeof(d->what));
-	strlcpy(d->on, on, sizeof(d->on));
-	strlcpy(d->by, by, sizeof(d->by));
+	d->q = find->q;
 	d->until = audit_now() + (uint64_t)ALLOWED_PER * 1000000;
 	RB_INSERT(decision_tree, &u->decisions, d);
 	TAILQ_INSERT_TAIL(&ages, d, age);
@@ -223,30 +220,32 @@ audit_allowed(const struct asker *a, const char *what,
 	static struct decision	 find;
 	struct allowed_user	*u;
 	struct decision		*d;
-	char			 on[ON_LEN] = "";
 
 	if (!st.going)
 		return;
 	u = allowed_get(a->uid);
 	find.n = sb == NULL ? 0 : sb->r.n;
-	strlcpy(find.what, what, sizeof(find.what));
+	find.q.uid = a->uid;
+	strlcpy(find.q.what, what, sizeof(find.q.what));
+	strlcpy(find.q.by, a->by, sizeof(find.q.by));
 	d = RB_FIND(decision_tree, &u->decisions, &find);
 	if (d == NULL && u->count >= ALLOWED_USER) {
 		find.n = 0;
-		strlcpy(find.what, "others", sizeof(find.what));
+		strlcpy(find.q.what, "others", sizeof(find.q.what));
 		d = RB_FIND(decision_tree, &u->decisions, &find);
 		sb = NULL;
 	}
-	if (d != NULL && strcmp(d->by, a->by) == 0) {
-		d->more++;
+	if (d != NULL) {
+		d->q.more++;
 		return;
 	}
-	/* By another rule it is another decision. */
-	if (d != NULL || ndecisions >= ALLOWED_ALL) {
-		allowed_forget(d != NULL ? d : TAILQ_FIRST(&ages));
+	if (ndecisions >= ALLOWED_ALL) {
+		allowed_forget(TAILQ_FIRST(&ages));
+		/* It may have been the last of this one. */
 		u = allowed_get(a->uid);
 	}
+	find.q.on[0] = '\0';
 	if (sb != NULL)
-		audit_on(on, sizeof(on), a, sb);
-	allowed_add(u, &find, on, a->by);
+		audit_on(find.q.on, sizeof(find.q.on), a, sb);
+	allowed_add(u, &find);
 }

@@ -16,10 +16,11 @@ doctor_recv_doctor(struct chan *ch, struct frame *f, void *msg)
 	struct asker	 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == 0 &&
-	    rights_check(&a, RIGHT_ADMIN, NULL) == 0)
-		pipe_send(&st.parent, MSG_DOCTOR, 0, a.session, a.req, -1,
-		    NULL);
+	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_ADMIN, NULL) == -1)
+		return (0);
+	audit_allowed(&a, "doctor", NULL);
+	pipe_send(&st.parent, MSG_DOCTOR, 0, a.session, a.req, -1, NULL);
 	return (0);
 }
 

@@ -734,6 +734,9 @@ events_recv_events(struct chan *ch, struct frame *f, void *msg)
 		answer_error(&a, CODE_LIMIT_EXCEEDED, NULL, "%s", text);
 		return (0);
 	}
+	if (sb == NULL && a.others & 1U << RIGHT_EVENTS)
+		rights_by_others(&a, RIGHT_EVENTS);
+	audit_allowed(&a, "events", sb);
 	if (m->snapshot)
 		answer_sandbox(&a, sb);
 	s = sub_new(&a, se, sb, m->from);
@@ -779,6 +782,7 @@ events_recv_wait_state(struct chan *ch, struct frame *f, void *msg)
 		    (unsigned long long)sb->sseq);
 		return (0);
 	}
+	rights_seen(&a, sb);
 	s = sub_new(&a, se, sb, m->from == 0 ? sb->sseq + 1 : m->from);
 	for (i = 0; i < m->states.n; i++)
 		s->states |= 1U << lifecycle_state(m->states.v[i]);

@@ -99,14 +99,14 @@ exec_recv_attach(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
+	audit_allowed(&q.a, q.ex != NULL && m->streams & 1 ? "input" :
+	    "attach", q.sb);
 	if (q.ex == NULL) {
 		m->streams &= ~1U;
 		exec_read(&q.a, MSG_READ, q.sb, &q.r, m);
 		answer_exec(&q.a, q.sb, &q.r);
 		answer_end(&q.a);
 	} else {
-		if (m->streams & 1)
-			audit_allowed(&q.a, "input", q.sb);
 		timer_del(&q.ex->lost);
 		q.ex->session = q.a.session;
 		q.ex->req = q.a.req;
@@ -133,6 +133,7 @@ exec_recv_logs(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
+	audit_allowed(&q.a, "logs", q.sb);
 	m->streams &= ~1U;
 	exec_read(&q.a, MSG_READ, q.sb, &q.r, m);
 	if (q.ex != NULL && m->follow)
@@ -152,6 +153,7 @@ exec_recv_wait(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (exec_begin(&q, f, msg, m->exec) == -1)
 		return (0);
+	audit_allowed(&q.a, "wait", q.sb);
 	if (q.ex != NULL)
 		wait_until(wait_add(&q.a, PROTO_WAIT, &q.ex->waiters, NULL),
 		    m->timeout);
@@ -175,6 +177,8 @@ exec_recv_input_end(struct chan *ch, struct frame *f, void *msg)
 		return (0);
 	/* It does not matter any more to one that has ended. */
 	if (q.ex != NULL) {
+		if (q.ex->session != q.a.session)
+			audit_allowed(&q.a, "input_end", q.sb);
 		memset(&ref, 0, sizeof(ref));
 		ref.n = q.r.n;
 		ref.k = q.r.k;
@@ -267,6 +271,7 @@ exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
 	struct sandbox	*sb;
 	struct asker	 a;
 	struct ps	 q;
+	int		 others = 0;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1)
@@ -278,12 +283,20 @@ exec_recv_ps(struct chan *ch, struct frame *f, void *msg)
 	if (m->sandbox != NULL && m->sandbox[0] != '\0') {
 		if ((sb = request_sandbox(&a, m->sandbox, NULL)) == NULL)
 			return (0);
+		rights_seen(&a, sb);
 		ps_sandbox(&q, sb);
-	} else
-		RB_FOREACH(sb, sbx_by_n, &st.model.by_n)
-			if (rights_visible(&a, sb->r.owner) &&
-			    (q.all || sb->nexecs > 0))
-				ps_sandbox(&q, sb);
+		answer_end(&a);
+		return (0);
+	}
+	RB_FOREACH(sb, sbx_by_n, &st.model.by_n) {
+		if (!rights_visible(&a, sb->r.owner) ||
+		    (!q.all && sb->nexecs == 0))
+			continue;
+		others |= sb->r.owner != a.uid;
+		ps_sandbox(&q, sb);
+	}
+	if (others)
+		rights_seen(&a, NULL);
 	answer_end(&a);
 	return (0);
 }

@@ -158,6 +158,7 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 	struct asker		 a;
 	size_t			 before = st.frontend.queued;
 	uint32_t		 n = 0, limit;
+	int			 others = 0;
 
 	(void)ch;
 	if (request_begin(&a, f, msg) == -1)
@@ -175,11 +176,14 @@ frontend_recv_list(struct chan *ch, struct frame *f, void *msg)
 		    st.frontend.queued - before > STORE_PAGE_BYTES)
 			break;
 		answer_sandbox(&a, sb);
+		others |= sb->r.owner != a.uid;
 		end.after = sb->r.n;
 		n++;
 	}
 	if (sb == NULL)
 		end.after = 0;
+	if (others)
+		rights_seen(&a, NULL);
 	answer(&a, PROTO_END, &end);
 	return (0);
 }
@@ -195,6 +199,7 @@ frontend_recv_show(struct chan *ch, struct frame *f, void *msg)
 	if (request_begin(&a, f, msg) == -1 ||
 	    (sb = request_sandbox(&a, m->id, NULL)) == NULL)
 		return (0);
+	rights_seen(&a, sb);
 	answer_sandbox(&a, sb);
 	doctor_box(&a, sb);
 	answer_end(&a);

@@ -111,6 +111,7 @@ log_recv_verify(struct chan *ch, struct frame *f, void *msg)
 	if ((q = calloc(1, sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	q->a = a;
+	audit_allowed(&a, "log_verify", NULL);
 	logverify_start(&q->v, &st.log, m->head[0] == '\0' ? NULL : head);
 	timer_set(&q->turn, verify_turn, q, 0);
 	return (0);
@@ -221,6 +222,7 @@ log_recv_dump(struct chan *ch, struct frame *f, void *msg)
 		    "made");
 		return (0);
 	}
+	audit_allowed(&a, "log_dump", NULL);
 	memset(&dump, 0, sizeof(dump));
 	dump.active = 1;
 	dump.a = a;

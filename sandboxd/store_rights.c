@@ -82,6 +82,37 @@ rights_check(struct asker *a, enum right r, const struct sandbox *sb)
 	return (-1);
 }
 
+/* By which rule it has a right on what is others'. */
+void
+rights_by_others(struct asker *a, enum right r)
+{
+	const struct session	*s;
+	uint32_t		 n = 0;
+
+	if ((s = session_find(a->session)) != NULL)
+		n = s->rights.others_by[r];
+	strlcpy(a->by, right_by(place(n), a->uid), sizeof(a->by));
+}
+
+/*
+ * Something of others has been shown: a sandbox, or NULL if several may have
+ * been.  Whichever right on theirs he has lets him see them; the first that he
+ * has is named.
+ */
+void
+rights_seen(struct asker *a, const struct sandbox *sb)
+{
+	int	 i;
+
+	if (sb != NULL && sb->r.owner == a->uid)
+		return;
+	for (i = 0; i < RIGHT_MAX - 1; i++)
+		if (a->others & 1U << i)
+			break;
+	rights_by_others(a, i);
+	audit_allowed(a, "see", sb);
+}
+
 static void
 rules_right(const struct asker *a, enum right r, const char *on, uint32_t bits,
     const uint32_t *by)

@@ -54,6 +54,8 @@ tty_recv_resize(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if (tty_begin(&q, f, msg, m->exec) == -1)
 		return (0);
+	if (q.ex->session != q.a.session)
+		audit_allowed(&q.a, "resize", q.sb);
 	if (q.ex->queued) {
 		/* One that waits for its turn starts with it. */
 		q.ex->rows = m->rows;

@@ -26,6 +26,7 @@ struct ring {
 	uint32_t	 req;		/* newest request's number */
 	char		 nonce[33];	/* newest container's mark */
 	uint32_t	 guest;		/* version of guests; 0: 1 */
+	int		 allowed;	/* show what was allowed, too */
 };
 
 /* A message that was received; decoded in msg, to be cleared. */
@@ -69,7 +70,11 @@ void	 ring_send(struct chan *, uint32_t, uint64_t, uint64_t, uint32_t,
 	    const void *);
 /* The next message must be of that type. */
 void	 ring_get(struct chan *, uint32_t, struct got *);
-/* The next message, whatever it is but a line of the log. */
+/*
+ * The next message, whatever it is but a line of the log, or the event that
+ * something was allowed: each who reads the log makes such, and it comes when
+ * it comes.
+ */
 void	 ring_frame_any(struct chan *, struct got *);
 void	 ring_done(struct got *);
 /* The same when what it says does not matter. */

@@ -16,13 +16,26 @@
 static uint32_t		 sub;		/* who follows them */
 static char		 id[] = "web", empty[] = "";
 
+static const char *
+detail(const struct proto_event *e, const char *key)
+{
+	size_t	 i;
+
+	for (i = 0; i < e->detail.n; i++)
+		if (strcmp(e->detail.v[i].k, key) == 0)
+			return (e->detail.v[i].v);
+	return ("");
+}
+
 /* A ready sandbox, and root follows the decisions about it. */
 static uint64_t
 up(void)
 {
 	struct proto_events	 e;
+	struct got		 g;
 	uint64_t		 n;
 
+	ring.allowed = 1;
 	ring_make();
 	ring_start();
 	ring_engine(1);
@@ -35,6 +48,9 @@ up(void)
 	ATF_REQUIRE(strv_add(&e.types, "audit.refused") == 0);
 	sub = ring_ask(ROOT_SESSION, PROTO_EVENTS, &e);
 	strv_clear(&e.types);
+	ring_answer(sub, PROTO_EVENT, &g);
+	ATF_REQUIRE_STREQ("events", detail(&g.m.event, "what"));
+	ring_done(&g);
 	ring_quiet(&ring.frontend);
 	return (n);
 }
@@ -66,17 +82,6 @@ sent(void)
 	op = g.f.op;
 	ring_done(&g);
 	return (op);
-}
-
-static const char *
-detail(const struct proto_event *e, const char *key)
-{
-	size_t	 i;
-
-	for (i = 0; i < e->detail.n; i++)
-		if (strcmp(e->detail.v[i].k, key) == 0)
-			return (e->detail.v[i].v);
-	return ("");
 }
 
 /* The answer, and if what is not NULL the event, in either order. */
@@ -159,6 +164,68 @@ ATF_TC_BODY(flood, tc)
 	ring_stop();
 }
 
+/* The user's rights by two rules: calls on files, and ports. */
+static void
+two_rules(void)
+{
+	static const char	*const places[] = { "some.conf:1",
+	    "some.conf:2" };
+	struct msg_conf_place	 p;
+	struct msg_session	 m;
+	int			 i;
+
+	ring_send(&ring.parent, MSG_CONF_BEGIN, 0, 0, 0, &ring.conf);
+	for (i = 0; i < 2; i++) {
+		memset(&p, 0, sizeof(p));
+		strlcpy(p.place, places[i], sizeof(p.place));
+		ring_send(&ring.parent, MSG_CONF_PLACE, 0, 0, 0, &p);
+	}
+	memset(&m, 0, sizeof(m));
+	m.uid = USER_UID;
+	m.own = RIGHTS_SANDBOX;
+	for (i = 0; i < 2 * RIGHT_MAX; i++)
+		ATF_REQUIRE(u64v_add(&m.by, i == RIGHT_FILES ? 1 :
+		    i == RIGHT_EXEC ? 2 : 0) == 0);
+	ring_session_as(USER_SESSION, MSG_SESSION_RIGHTS, &m);
+	memset(&m, 0, sizeof(m));
+	m.own = m.others = RIGHTS_ALL;
+	ring_session_as(ROOT_SESSION, MSG_SESSION_RIGHTS, &m);
+	m.uid = OTHER_UID;
+	m.own = m.others = 0;
+	ring_session_as(OTHER_SESSION, MSG_SESSION_RIGHTS, &m);
+	ring_send(&ring.parent, MSG_CONF_END, 0, 0, 0, NULL);
+	/* Both pipes are read in any order: after this one it is there. */
+	ring_session(99, 0);
+	ring_answered(ring_ask(99, PROTO_PING, NULL), PROTO_END);
+}
+
+ATF_TC(rules);
+ATF_TC_HEAD(rules, tc)
+{
+	atf_tc_set_md_var(tc, "descr",
+	    "one rule after the other does not fill the log either");
+	atf_tc_set_md_var(tc, "timeout", "600");
+}
+ATF_TC_BODY(rules, tc)
+{
+	uint64_t	 n = up();
+	char		 what[32];
+	int		 i;
+
+	two_rules();
+	for (i = 1; i <= MOST; i++) {
+		snprintf(what, sizeof(what), "connect:%d", i);
+		call(n, CALL_CONNECT, (uint64_t)i, what);
+	}
+	/* What is one too many, by each of them in turn. */
+	for (i = 0; i < 50; i++) {
+		call(n, CALL_CONNECT, MOST + 1, i == 0 ? "others" : NULL);
+		call(n, CALL_READ, 0, i == 0 ? "others" : NULL);
+	}
+	ring_quiet(&ring.frontend);
+	ring_stop();
+}
+
 ATF_TC(limit);
 ATF_TC_HEAD(limit, tc)
 {
@@ -191,5 +258,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, flood);
 	ATF_TP_ADD_TC(tp, limit);
 	ATF_TP_ADD_TC(tp, once);
+	ATF_TP_ADD_TC(tp, rules);
 	return (atf_no_error());
 }

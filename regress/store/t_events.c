@@ -91,22 +91,23 @@ ATF_TC_BODY(whose, tc)
 	mine = subscribe(USER_SESSION, "", 6, 100);
 	web = subscribe(USER_SESSION, "web", 3, 100);
 	none = subscribe(OTHER_SESSION, "", 6, 100);
+	/* Each of them is told: 6 to 9. */
 	begin(USER_SESSION, "web");
-	event_must(web, 6, 3, "exec.create");
-	event_must(mine, 6, 3, "exec.create");
-	event_must(all, 6, 3, "exec.create");
+	event_must(web, 10, 3, "exec.create");
+	event_must(mine, 10, 3, "exec.create");
+	event_must(all, 10, 3, "exec.create");
 	begin(USER_SESSION, "api");
-	event_must(mine, 7, 3, "exec.create");
-	event_must(all, 7, 3, "exec.create");
+	event_must(mine, 11, 3, "exec.create");
+	event_must(all, 11, 3, "exec.create");
 	end(n, 1);
-	event_must(web, 8, 4, "exec.ended");
-	event_must(mine, 8, 4, "exec.ended");
-	event_must(all, 8, 4, "exec.ended");
+	event_must(web, 12, 4, "exec.ended");
+	event_must(mine, 12, 4, "exec.ended");
+	event_must(all, 12, 4, "exec.ended");
 	/* Who has gone is told no more, and the others are. */
 	ring_session_over(USER_SESSION);
 	ring_session(14, USER_UID);
 	begin(14, "web");
-	event_must(all, 9, 5, "exec.create");
+	event_must(all, 13, 5, "exec.create");
 	ring_quiet(&ring.frontend);
 	(void)none;
 	ring_stop();
@@ -121,37 +122,38 @@ ATF_TC_BODY(on_credit, tc)
 	(void)tc;
 	up();
 	n = ring_ready(USER_SESSION, "web");
-	all = subscribe(ROOT_SESSION, "", 4, 2);
+	/* That both are allowed to is told first, and takes credit: 4, 5. */
+	all = subscribe(ROOT_SESSION, "", 4, 2 + 2);
 	mine = subscribe(USER_SESSION, "web", 1, 3);
 	event_must(mine, 2, 1, "sandbox.create");
 	event_must(mine, 3, 2, "sandbox.ready");
 	begin(USER_SESSION, "web");
-	event_must(mine, 4, 3, "exec.create");
-	event_must(all, 4, 3, "exec.create");
+	event_must(mine, 6, 3, "exec.create");
+	event_must(all, 6, 3, "exec.create");
 	end(n, 1);
-	event_must(all, 5, 4, "exec.ended");
+	event_must(all, 7, 4, "exec.ended");
 	begin(USER_SESSION, "web");
 	end(n, 2);
 	begin(USER_SESSION, "web");
 	ring_quiet(&ring.frontend);
 	/* From where each stopped, without a gap and nothing twice. */
 	credit(ROOT_SESSION, all, 1);
-	event_must(all, 6, 5, "exec.create");
+	event_must(all, 8, 5, "exec.create");
 	ring_quiet(&ring.frontend);
 	credit(USER_SESSION, mine, 100);
-	event_must(mine, 5, 4, "exec.ended");
-	event_must(mine, 6, 5, "exec.create");
-	event_must(mine, 7, 6, "exec.ended");
-	event_must(mine, 8, 7, "exec.create");
+	event_must(mine, 7, 4, "exec.ended");
+	event_must(mine, 8, 5, "exec.create");
+	event_must(mine, 9, 6, "exec.ended");
+	event_must(mine, 10, 7, "exec.create");
 	credit(ROOT_SESSION, all, 3);
-	event_must(all, 7, 6, "exec.ended");
-	event_must(all, 8, 7, "exec.create");
+	event_must(all, 9, 6, "exec.ended");
+	event_must(all, 10, 7, "exec.create");
 	/* Both live again. */
 	end(n, 3);
-	event_must(mine, 9, 8, "exec.ended");
-	event_must(all, 9, 8, "exec.ended");
+	event_must(mine, 11, 8, "exec.ended");
+	event_must(all, 11, 8, "exec.ended");
 	begin(USER_SESSION, "web");
-	event_must(mine, 10, 9, "exec.create");
+	event_must(mine, 12, 9, "exec.create");
 	ring_quiet(&ring.frontend);
 	ring_stop();
 }

@@ -152,18 +152,19 @@ ATF_TC_BODY(labels, tc)
 	other = asked(USER_SESSION);
 	ring_quiet(&ring.frontend);
 	begin(USER_SESSION, "b");
-	event_must(any, 8, "exec.create", 0);
-	event_must(all, 8, "exec.create", 0);
+	/* 8 to 10: those who ask are allowed to. */
+	event_must(any, 11, "exec.create", 0);
+	event_must(all, 11, "exec.create", 0);
 	begin(OTHER_SESSION, "c");
-	event_must(any, 9, "exec.create", 0);
+	event_must(any, 12, "exec.create", 0);
 	begin(USER_SESSION, "a");
-	event_must(any, 10, "exec.create", 0);
-	event_must(all, 10, "exec.create", 0);
-	event_must(both, 10, "exec.create", 0);
+	event_must(any, 13, "exec.create", 0);
+	event_must(all, 13, "exec.create", 0);
+	event_must(both, 13, "exec.create", 0);
 	del = ring_ref(USER_SESSION, PROTO_DELETE, "a", 0);
 	ring_answered(del, PROTO_ACCEPTED);
 	ring_answered(del, PROTO_END);
-	ring_skip(&ring.frontend, PROTO_EVENT);		/* 11, three times */
+	ring_skip(&ring.frontend, PROTO_EVENT);		/* 14, three times */
 	ring_skip(&ring.frontend, PROTO_EVENT);
 	ring_skip(&ring.frontend, PROTO_EVENT);
 	(void)mine;
@@ -175,8 +176,8 @@ ATF_TC_BODY(labels, tc)
 	deleted = asked(ROOT_SESSION);
 	event_must(deleted, 2, "sandbox.create", 1);
 	event_must(deleted, 3, "sandbox.ready", 1);
-	event_must(deleted, 10, "exec.create", 1);
-	event_must(deleted, 11, "sandbox.delete", 1);
+	event_must(deleted, 13, "exec.create", 1);
+	event_must(deleted, 14, "sandbox.delete", 1);
 	ring_answered(deleted, PROTO_END);
 	(void)n;
 	ring_stop();
@@ -193,10 +194,10 @@ ATF_TC_BODY(types, tc)
 	want("", 1);
 	ATF_REQUIRE(strv_add(&ask.types, "exec") == 0);
 	ATF_REQUIRE(strv_add(&ask.types, "sandbox.ready") == 0);
-	req = asked(ROOT_SESSION);
+	req = asked(ROOT_SESSION);			/* 4 */
 	event_must(req, 3, "sandbox.ready", 1);
 	begin(USER_SESSION, "a");
-	event_must(req, 4, "exec.create", 0);
+	event_must(req, 5, "exec.create", 0);
 	ring_answered(ring_ref(USER_SESSION, PROTO_DELETE, "a", 0),
 	    PROTO_ACCEPTED);
 	ring_answered(ring.req, PROTO_END);
@@ -209,8 +210,8 @@ ATF_TC_BODY(types, tc)
 	req = asked(ROOT_SESSION);
 	event_must(req, 1, "daemon.started", 1);
 	event_must(req, 2, "sandbox.create", 1);
-	event_must(req, 4, "exec.create", 1);
-	event_must(req, 5, "sandbox.delete", 1);
+	event_must(req, 5, "exec.create", 1);
+	event_must(req, 6, "sandbox.delete", 1);
 	ring_answered(req, PROTO_END);
 	want("", 1);
 	ATF_REQUIRE(strv_add(&ask.types, "exec") == 0);
@@ -247,7 +248,7 @@ ATF_TC_BODY(snapshot, tc)
 	ask.snapshot = 1;
 	ask.end = 1;
 	ATF_REQUIRE(strv_add(&ask.types, "sandbox.delete") == 0);
-	req = asked(USER_SESSION);
+	req = asked(USER_SESSION);			/* 4 */
 	ring_answer(req, PROTO_SANDBOX, &g);
 	ATF_CHECK_STREQ("ready", g.m.sandbox.state);
 	ATF_CHECK_EQ(2, g.m.sandbox.seq);
@@ -268,7 +269,7 @@ ATF_TC_BODY(snapshot, tc)
 	ask.end = 1;
 	ATF_REQUIRE(strv_add(&ask.types, "sandbox.deleted") == 0);
 	req = asked(USER_SESSION);
-	event_must(req, 5, "sandbox.deleted", 1);
+	event_must(req, 6, "sandbox.deleted", 1);
 	ring_answered(req, PROTO_END);
 	/* One that did not ask for it goes on. */
 	want("a", 5);
@@ -291,9 +292,9 @@ ATF_TC_BODY(heartbeat, tc)
 	label("team", "none");
 	ask.heartbeat = 1000;
 	ask.credit = 1;
-	host = asked(ROOT_SESSION);
+	host = asked(ROOT_SESSION);			/* 4 */
 	ring_answer(host, PROTO_HEARTBEAT, &g);
-	ATF_CHECK_EQ(3, *(uint64_t *)&g.m);
+	ATF_CHECK_EQ(4, *(uint64_t *)&g.m);
 	ring_done(&g);
 	/* Of its sandbox: the one that it lacks credit for was not told. */
 	want("a", 1);
@@ -354,15 +355,17 @@ ATF_TC_BODY(anchors, tc)
 	uint32_t	 req;
 
 	(void)tc;
+	ring.allowed = 1;
 	ring_make();
 	collected();
 	ring_start();
 	want("", 13);
-	asked(ROOT_SESSION);
+	req = asked(ROOT_SESSION);
 	ring_skip(&ring.frontend, PROTO_EVENT);
-	want("", 15);
+	event_must(req, 14, "audit.allowed", 0);
+	want("", 16);
 	refused(asked(ROOT_SESSION), "invalid_argument", "from",
-	    "invalid from: 15: the newest is 13");
+	    "invalid from: 16: the newest is 14");
 	want("", 10);
 	refused(asked(ROOT_SESSION), "not_found", "from",
 	    "invalid from: 10: collected already: the oldest is 11");
@@ -375,6 +378,7 @@ ATF_TC_BODY(anchors, tc)
 	ring_done(&g);
 	ring_skip(&ring.frontend, PROTO_EVENT);
 	event_must(req, 13, "daemon.started", 1);
+	event_must(req, 14, "audit.allowed", 1);
 	ring_answered(req, PROTO_END);
 	/* All that is left, and the next one. */
 	want("", 0);
@@ -385,8 +389,9 @@ ATF_TC_BODY(anchors, tc)
 	ring_done(&g);
 	ring_skip(&ring.frontend, PROTO_EVENT);
 	ring_skip(&ring.frontend, PROTO_EVENT);
+	ring_skip(&ring.frontend, PROTO_EVENT);
 	ring_answered(req, PROTO_END);
-	want("", 14);
+	want("", 15);
 	asked(ROOT_SESSION);
 	ring_quiet(&ring.frontend);
 	ring_stop();

@@ -715,22 +715,23 @@ ATF_TC_BODY(subscribe, tc)
 	m.sandbox = strdup("");
 	m.from = 2;
 	m.follow = 1;
-	m.credit = 3;
+	m.credit = 4;
 	req = ring_ask(ROOT_SESSION, PROTO_EVENTS, &m);
 	event_must(req, 2);
 	event_must(req, 3);
+	/* That it may is 4, which the ring puts aside. */
 	/* Live from here, as far as the credit goes. */
 	other = ring_exec(USER_SESSION, "web", 0);
 	ring_answered(other, PROTO_ACCEPTED);
 	ring_answered(other, PROTO_END);
-	event_must(req, 4);
+	event_must(req, 5);
 	ring_ended(1, 1, END_EXITED, 0);
 	ring_skip(&ring.runner, MSG_START);
 	ring_skip(&ring.runner, MSG_FORGET);
 	ring_quiet(&ring.frontend);
 	c.n = 10;
 	ring_send(&ring.frontend, PROTO_CREDIT, 0, ROOT_SESSION, req, &c);
-	event_must(req, 5);
+	event_must(req, 6);
 	ring_quiet(&ring.frontend);
 
 	/* A user sees his own, by the sandbox's own sequence too. */
@@ -749,13 +750,14 @@ ATF_TC_BODY(subscribe, tc)
 	ATF_REQUIRE_STREQ(kvv_get(&g.m.event.detail, "exec"), "web.1");
 	ATF_REQUIRE_STREQ(kvv_get(&g.m.event.detail, "env"), "SECRET");
 	ring_done(&g);
-	event_must(req, 5);
+	event_must(req, 6);
 	ring_answered(req, PROTO_END);
 	free(m.sandbox);
 
 	ring_answer(ring_ask(ROOT_SESSION, PROTO_LOG_VERIFY, NULL),
 	    PROTO_VERIFY, &g);
-	ATF_REQUIRE_EQ(g.m.verify.events, 5);
+	/* That three others may read it comes when it comes. */
+	ATF_REQUIRE(g.m.verify.events >= 6 && g.m.verify.events <= 9);
 	ring_done(&g);
 	ring_answered(ring.req, PROTO_END);
 	ring_stop();
@@ -779,26 +781,27 @@ ATF_TC_BODY(collect, tc)
 	m.sandbox = strdup("");
 	m.from = 1;
 	m.follow = 1;
-	m.credit = 6;
+	m.credit = 7;
 	req = ring_ask(ROOT_SESSION, PROTO_EVENTS, &m);
 	free(m.sandbox);
 	event_must(req, 1);
+	/* 2: that it may. */
 	n = ring_create(USER_SESSION, "web", &op);
 	create = ring.req;
-	event_must(req, 2);
+	event_must(req, 3);
 	ring_make_ready(n, op, MSG_BOX_CREATE, NULL);
 	ring_answered(create, PROTO_SANDBOX);
 	ring_answered(create, PROTO_END);
-	event_must(req, 3);
+	event_must(req, 4);
 	del = ring_ref(USER_SESSION, PROTO_DELETE, "web", 0);
 	ring_answered(del, PROTO_ACCEPTED);
 	ring_answered(del, PROTO_END);
-	event_must(req, 4);
-	ring_removed(n);
 	event_must(req, 5);
+	ring_removed(n);
+	event_must(req, 6);
 	ring_answer(req, PROTO_EVENT, &g);
 	/* The start of the daemon may be old enough before it. */
-	if (strcmp(g.m.event.type, "log.anchor") == 0) {
+	while (strcmp(g.m.event.type, "log.anchor") == 0) {
 		ring_done(&g);
 		ring_send(&ring.frontend, PROTO_CREDIT, 0, ROOT_SESSION, req,
 		    &c);
@@ -815,8 +818,8 @@ ATF_TC_BODY(collect, tc)
 	ring_answer(ring_ask(ROOT_SESSION, PROTO_LOG_VERIFY, NULL),
 	    PROTO_VERIFY, &g);
 	/* The anchor may have come past the daemon's own and these. */
-	ATF_REQUIRE(g.m.verify.events >= 2 && g.m.verify.events <= 3);
-	ATF_REQUIRE(g.m.verify.skeletons == 4 || g.m.verify.anchor >= 5);
+	ATF_REQUIRE(g.m.verify.events >= 2 && g.m.verify.events <= 5);
+	ATF_REQUIRE(g.m.verify.skeletons == 4 || g.m.verify.anchor >= 6);
 	ATF_REQUIRE_EQ(g.m.verify.events + g.m.verify.skeletons +
 	    g.m.verify.anchor, g.m.verify.newest);
 	ring_done(&g);

@@ -340,7 +340,23 @@ calls_body()
 	[ "$(wc -l <out)" = 1 ] || atf_fail "$(cat out)"
 	"$CTL" events -t audit.refused | grep -q "uid=$two .*what=exec" ||
 	    atf_fail "the refusal is not told"
-	# By another line it is another decision, and the other is counted.
+	# What is only read, if it takes a rule: one's own takes none.
+	for i in 1 2 3; do
+		may "$one" show web
+		may "$one" list
+		may "$one" events web
+		may "$two" show "$one/web"
+	done
+	await 'allowed "$two" | grep -q what=see'
+	await 'allowed "$one" | grep -q what=events'
+	allowed "$two" >out
+	n=$(grep -c "what=see on=$one/web rule=$CONF:6$" out) || :
+	[ "$n" = 1 ] && [ "$(wc -l <out)" = 2 ] || atf_fail "$(cat out)"
+	allowed "$one" >out
+	n=$(grep -c "what=events on=web rule=$CONF:5$" out) || :
+	[ "$n" = 1 ] && ! grep -E "what=(see|show|list)" out ||
+	    atf_fail "$(cat out)"
+	# By another line it is another decision.
 	daemon_conf "
 		allow user $one
 		allow files user $two on all
