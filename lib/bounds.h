@@ -26,6 +26,12 @@
 #define SBX_MEMORY_MAX		(1ULL << 50)
 #define SBX_MCPUS_MIN		10	/* thousandths of a processor */
 #define SBX_MCPUS_MAX		1024000
+/*
+ * Of a workspace with a bound: ext4 of 4096-byte blocks with a journal of
+ * 1024 of them, the least that mke2fs(8) makes, has 10 MiB left of 16.
+ */
+#define SBX_DISK_MIN		(16ULL * 1024 * 1024)
+#define SBX_DISK_MAX		(1ULL << 44)
 #define SBX_PIDS_MIN		4
 #define SBX_PIDS_MAX		4194304
 #define SBX_STATES_MAX		16	/* that one may wait for at once */

@@ -134,6 +134,7 @@ struct proto_create {
 	uint64_t	 lifetime;	/* ms; SBX_TIME_NONE: for ever */
 	uint64_t	 idle;		/* ms; SBX_TIME_NONE: never stopped */
 	uint64_t	 keep;		/* ms; SBX_TIME_NONE: as configured */
+	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 };
 
 struct proto_list {
@@ -364,6 +365,7 @@ struct proto_sandbox {
 	char		 next_by[16];	/* which time that is */
 	uint64_t	 next_in;	/* ms from now */
 	uint64_t	 keep;		/* ms stopped or failed, 0: configured */
+	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 };
 
 struct proto_exec_info {

@@ -194,6 +194,7 @@ check_create(const void *msg, struct spec_error *e)
 	    check_range(c->mcpus, SBX_MCPUS_MIN, SBX_MCPUS_MAX, "mcpus",
 	    e) == -1 ||
 	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids",
+	    e) == -1 || check_range(c->disk, SBX_DISK_MIN, SBX_DISK_MAX, "disk",
 	    e) == -1 || check_time(c->lifetime, "lifetime", e) == -1 ||
 	    check_time(c->idle, "idle", e) == -1 ||
 	    check_time(c->keep, "keep", e) == -1)

@@ -67,6 +67,9 @@ take_fn		 take_stream, take_string, take_strings;
 	OPT_MILLI('c', "cpus", mcpus, 0, UINT32_MAX,			\
 	    "0.01 to 1024, with at most three decimals")
 #define OPT_DETACH	OPT_FLAG('d', detach)
+#define OPT_DISK							\
+	OPT_SIZE('S', "disk", disk,					\
+	    "16M to 16T, in bytes or with K, M, G or T")
 #define OPT_ENV		OPT_PAIR('e', "name=value", env)
 #define OPT_GRACE							\
 	OPT_MILLI('g', "seconds", grace, 0, EXEC_GRACE_MAX,		\

@@ -283,6 +283,8 @@ out_limits(FILE *f, const struct proto_sandbox *s)
 	snprintf(a, sizeof(a), "%u", s->pids);
 	snprintf(b, sizeof(b), "%u", s->pids_seen);
 	out_limit(f, "pids", a, s->pids_seen == 0 ? "" : b);
+	if (s->disk != 0)
+		out_line(f, "disk", text_size(s->disk, a, sizeof(a)));
 }
 
 /* What comes by itself, and when. */

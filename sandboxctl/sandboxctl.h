@@ -94,6 +94,7 @@ struct ctl {
 	int			 oldest;	/* -O */
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
+	uint64_t		 disk;		/* -S, bytes */
 	int			 readonly;	/* -r */
 	int			 resume;	/* -R */
 	uint64_t		 idle;		/* -q; ms */

@@ -116,8 +116,9 @@ create_create(struct bop *op)
 static void
 create_image(struct engine_answer *ans, void *arg)
 {
-	struct bop	*op = arg;
-	const char	*id, *arch, *want;
+	struct policy_error	 e;
+	struct bop		*op = arg;
+	const char		*id, *arch, *want;
 
 	fault("broker.image.after");
 	if (ans->result == ENGINE_AWAY)
@@ -157,6 +158,10 @@ create_image(struct engine_answer *ans, void *arg)
 		    arch, want);
 		return;
 	}
+	if (policy_refuse_volumes(&op->req, ans->json, &e) == -1) {
+		bop_fail(op, e.code, e.field, 0, "%s", e.text);
+		return;
+	}
 	op->image = json_incref(ans->json);
 	create_create(op);
 }
@@ -167,6 +172,7 @@ bop_create(struct bop *op)
 	struct policy_error	 e;
 
 	if (policy_refuse(&broker_env.policy, &op->req, &e) == -1 ||
+	    policy_refuse_disk(&broker_env.policy, &op->req, &e) == -1 ||
 	    policy_refuse_image(&broker_env.policy, op->req.image, &e) == -1) {
 		log_warnx("sandbox %" PRIu64 " refused: %s", op->n, e.text);
 		bop_fail(op, e.code, e.field, 0, "%s", e.text);

@@ -73,6 +73,7 @@ struct conf_defaults {
 	char		 image[SBX_IMAGE_MAX + 1];
 	uint64_t	 memory;		/* bytes */
 	uint64_t	 tmp;			/* bytes of /tmp */
+	uint64_t	 disk;			/* of the workspace, 0: no bound */
 	uint32_t	 cpus;			/* thousandths */
 	uint32_t	 pids;
 	int		 readonly;
@@ -86,6 +87,7 @@ struct conf_limits {
 	uint64_t	 log_sandbox;
 	uint64_t	 log_total;
 	uint64_t	 memory;		/* the most of one sandbox */
+	uint64_t	 disk;			/* the same, 0: no limit */
 	uint32_t	 cpus;			/* thousandths, of one box */
 	uint32_t	 pids;			/* of one sandbox */
 	uint32_t	 sandboxes;		/* not deleted ones, of all */

@@ -241,15 +241,6 @@ set_network(enum setting s, const struct token *t)
 		value_error(t, "network", "not supported by this version");
 }
 
-/* What is written to a workspace has no bound that could be kept. */
-void
-no_disk(int line)
-{
-	error_at(line, "disk: not supported by this version: set readonly yes "
-	    "and tmp as defaults, and mount a file system at work in the state "
-	    "directory");
-}
-
 void
 set_log(const struct token *t, const char *per, int line)
 {
@@ -379,6 +370,12 @@ check_settings(void)
 	if (d->pids > l->pids)
 		check_error(seen[S_LIM_PIDS].line ? S_LIM_PIDS : S_DEF_PIDS,
 		    "pids: default above the limit");
+	if (l->disk != 0 && d->disk > l->disk)
+		check_error(seen[S_DEF_DISK].line ? S_DEF_DISK : S_LIM_DISK,
+		    "disk: default above the limit");
+	if (d->disk != 0 && !d->readonly)
+		check_error(S_DEF_DISK, "disk: what is written outside of the "
+		    "workspace has no bound: set readonly yes");
 	if (l->lifetime != 0 && d->lifetime > l->lifetime)
 		check_error(seen[S_LIM_LIFETIME].line ? S_LIM_LIFETIME :
 		    S_DEF_LIFETIME, "lifetime: default above the limit");

@@ -135,6 +135,11 @@ get_bound(enum limit l, const struct token *t, const struct token *per,
 		why = conf_get_size(t->string, SBX_MEMORY_MIN,
 		    SBX_MEMORY_MAX, &b->most);
 		break;
+	case LIMIT_DISK:
+	case LIMIT_DISK_EACH:
+		why = conf_get_size(t->string, SBX_DISK_MIN, SBX_DISK_MAX,
+		    &b->most);
+		break;
 	case LIMIT_LOG:
 		why = conf_get_size(t->string, CONF_LOG_LEAST,
 		    SBX_MEMORY_MAX, &b->most);
@@ -175,6 +180,9 @@ sum_all(enum setting s, enum limit l)
 		else if (l == LIMIT_MEMORY)
 			set_size(S_MAX, &conf->limits.memory, "memory",
 			    &sum.each, SBX_MEMORY_MIN, SBX_MEMORY_MAX);
+		else if (l == LIMIT_DISK)
+			set_size(S_MAX, &conf->limits.disk, "disk",
+			    &sum.each, SBX_DISK_MIN, SBX_DISK_MAX);
 		else if (l == LIMIT_CPUS)
 			set_cpus(S_MAX, &conf->limits.cpus, &sum.each);
 		else

@@ -196,6 +196,13 @@ judge_quota(const struct control *t, const struct doctor_facts *f,
 	(void)t;
 	if (engine_away(f, c))
 		return (ABSENT);
+	if (f->conf->disk != 0 || f->conf->max_disk != 0) {
+		doctor_proof(c, "each workspace is a file system of its own, "
+		    "of at most %llu MiB", (unsigned long long)
+		    ((f->conf->max_disk != 0 ? f->conf->max_disk :
+		    f->conf->disk) >> 20));
+		return (f->conf->max_disk != 0 ? ENFORCED : DEGRADED);
+	}
 	doctor_proof(c, "no bound of a workspace%s; storage driver %s%s%s",
 	    f->conf->readonly ? ", root file systems are read-only" :
 	    ", nor of what is written to a root file system", e->storage,
@@ -373,8 +380,7 @@ static const struct control	 controls[] = {
 	{ "limit-pids", judge_limit, "processes", UNENFORCED_PIDS,
 	  "enable the pids controller of control groups" },
 	{ "quota", judge_quota, NULL, 0,
-	  "have read-only root file systems as the default, and a file system "
-	  "of its own for the state directory" },
+	  "limit disk in the configuration" },
 	{ "live-restore", judge_live_restore, NULL, 0,
 	  "set live-restore in daemon.json: sandboxes end when the Engine is "
 	  "restarted" },

@@ -188,7 +188,10 @@ judge_pids(const struct control *t, const struct doctor_box *b,
 	    b->pids, 1));
 }
 
-/* Of what it can write to only /tmp has a bound. */
+/*
+ * The parent makes a file system of that size and mounts it before there is a
+ * container, whose own is read-only then, and which has no volumes.
+ */
 static enum judgement
 judge_disk(const struct control *t, const struct doctor_box *b,
     struct proto_control *c)
@@ -196,6 +199,13 @@ judge_disk(const struct control *t, const struct doctor_box *b,
 	const struct msg_facts	*f = b->facts;
 
 	(void)t;
+	if (b->conf->disk != 0 && f->readonly && f->volumes == 0) {
+		doctor_proof(c, "the workspace is a file system of %llu MiB, "
+		    "/tmp is bounded to %llu MiB, and nothing else can be "
+		    "written to", (unsigned long long)(b->conf->disk / MIB),
+		    (unsigned long long)(f->tmp / MIB));
+		return (f->tmp != 0 ? ENFORCED : DEGRADED);
+	}
 	doctor_proof(c, "/tmp is bounded to %llu MiB; no bound of the "
 	    "workspace%s", (unsigned long long)(f->tmp / MIB), f->readonly ?
 	    "" : ", nor of the root file system");
@@ -243,8 +253,7 @@ static const struct control	 controls[] = {
 	{ "limit-pids", judge_pids, 0, NULL,
 	  "enable the pids controller of control groups" },
 	{ "limit-disk", judge_disk, 0, NULL,
-	  "have read-only root file systems, and a file system of its own for "
-	  "the state directory" },
+	  "make it with a size of its workspace, create -S" },
 };
 
 int

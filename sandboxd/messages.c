@@ -32,6 +32,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, readonly, M_UINT, 0, 0),
 	MSG_F(msg_conf, resume, M_UINT, 0, 0),
 	MSG_F(msg_conf, tmp_size, M_UINT, 0, 0),
+	MSG_F(msg_conf, disk, M_UINT, 0, 0),
 	MSG_F(msg_conf, lifetime, M_UINT, 0, 0),
 	MSG_F(msg_conf, idle, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_sandboxes, M_UINT, 0, 0),
@@ -39,6 +40,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, max_memory, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_mcpus, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_pids, M_UINT, 0, 0),
+	MSG_F(msg_conf, max_disk, M_UINT, 0, 0),
 	MSG_F(msg_conf, max_lifetime, M_UINT, 0, 0),
 	MSG_F(msg_conf, log_exec, M_UINT, 0, 0),
 	MSG_F(msg_conf, log_sandbox, M_UINT, 0, 0),
@@ -100,6 +102,7 @@ static const struct msg_field f_work[] = {
 	MSG_F(msg_work, owner, M_UINT, 0, 0),
 	MSG_F(msg_work, uid, M_UINT, 0, 0),
 	MSG_F(msg_work, gid, M_UINT, 0, 0),
+	MSG_F(msg_work, disk, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_work_done[] = {
@@ -283,6 +286,7 @@ static const struct msg_field f_box_create[] = {
 	MSG_F(msg_box_create, pids, M_UINT, 0, 0),
 	MSG_F(msg_box_create, readonly, M_UINT, 0, 0),
 	MSG_F(msg_box_create, env, M_KVV, SBX_ENV_MAX, 0),
+	MSG_F(msg_box_create, disk, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_box_update[] = {

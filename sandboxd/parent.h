@@ -167,6 +167,25 @@ void	 workdir_resume(void);		/* what a former parent left */
 int	 workdir_reaped(pid_t, int status);
 void	 workdir_kill(void);
 
+/*
+ * workdisk.c: the whole life of a child.  `work' is the directory of that
+ * name, opened, and `path' and `mnt' are its two names.
+ */
+struct workdisk {
+	int		 work;
+	const char	*path;
+	const char	*mnt;
+	uint64_t	 n;
+	uint64_t	 size;		/* bytes */
+	uid_t		 uid;		/* of its user, on the host */
+	gid_t		 gid;
+};
+void	 workdisk_make(const struct workdisk *) __attribute__((__noreturn__));
+void	 workdisk_remove(const struct workdisk *)
+	    __attribute__((__noreturn__));
+/* Of the parent: is there something to remove? And how such a child ended. */
+int	 workdisk_there(int work, uint64_t n);
+enum code workdisk_ended(int status, const char **);
 
 /* emptydir.c: the child's whole life. */
 void	 emptydir(int dirfd, const char *name, uid_t, gid_t)

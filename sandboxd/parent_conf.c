@@ -160,6 +160,7 @@ conf_to_msg(struct msg_conf *m)
 	m->readonly = (uint32_t)c->defaults.readonly;
 	m->resume = (uint32_t)c->defaults.resume;
 	m->tmp_size = c->defaults.tmp;
+	m->disk = c->defaults.disk;
 	m->lifetime = c->defaults.lifetime * MS;
 	m->idle = c->defaults.idle * MS;
 	m->max_sandboxes = c->limits.sandboxes;
@@ -167,6 +168,7 @@ conf_to_msg(struct msg_conf *m)
 	m->max_memory = c->limits.memory;
 	m->max_mcpus = c->limits.cpus;
 	m->max_pids = c->limits.pids;
+	m->max_disk = c->limits.disk;
 	m->max_lifetime = c->limits.lifetime * MS;
 	m->log_exec = c->limits.log_exec;
 	m->log_sandbox = c->limits.log_sandbox;

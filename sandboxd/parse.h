@@ -47,7 +47,7 @@ enum setting {
 	S_DEF_READONLY, S_DEF_RESUME, S_DEF_TMP, S_DEF_LIFETIME, S_DEF_IDLE,
 	S_LIM_SANDBOXES, S_LIM_EXECS, S_LIM_LOG, S_LIM_CLIENTS, S_LIM_MEMORY,
 	S_LIM_CPUS, S_LIM_PIDS, S_LIM_CREATES, S_LIM_REQUESTS, S_LIM_SUBS,
-	S_LIM_LIFETIME,
+	S_LIM_LIFETIME, S_LIM_DISK, S_DEF_DISK,
 	S_RET_HISTORY, S_RET_STOPPED, S_RET_FAILED,
 	S_TMO_CREATE, S_TMO_STOP, S_TMO_DELETE, S_TMO_ENGINE, S_TMO_REATTACH,
 	S_TMO_STALL, S_TMO_STRAY,
@@ -100,7 +100,6 @@ void		 set_flag(enum setting, int *, const char *,
 		    const struct token *);
 void		 set_sandbox(const struct token *);
 void		 set_network(enum setting, const struct token *);
-void		 no_disk(int);
 void		 set_log(const struct token *, const char *, int);
 void		 set_log_end(void);
 void		 set_clients(const struct token *, const struct token *);

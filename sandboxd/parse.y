@@ -143,6 +143,10 @@ default		: IMAGE STRING {
 			set_count(S_DEF_PIDS, &conf->defaults.pids, "pids",
 			    &$2, SBX_PIDS_MIN, SBX_PIDS_MAX);
 		}
+		| DISK STRING {
+			set_size(S_DEF_DISK, &conf->defaults.disk, "disk",
+			    &$2, SBX_DISK_MIN, SBX_DISK_MAX);
+		}
 		| NETWORK STRING { set_network(S_DEF_NETWORK, &$2); }
 		| READONLY STRING {
 			set_flag(S_DEF_READONLY, &conf->defaults.readonly,
@@ -212,7 +216,11 @@ limit		: SANDBOXES STRING {
 		| SUBSCRIPTIONS STRING {
 			rate_all(S_LIM_SUBS, LIMIT_SUBSCRIPTIONS, &$2, NULL);
 		}
-		| DISK STRING		{ no_disk($1.line); }
+		| DISK STRING {
+			set_size(S_LIM_DISK, &conf->limits.disk, "disk", &$2,
+			    SBX_DISK_MIN, SBX_DISK_MAX);
+		}
+		| DISK sums	{ sum_all(S_LIM_DISK, LIMIT_DISK); }
 		;
 
 sums		: summand
@@ -253,7 +261,9 @@ quota		: SANDBOXES STRING {
 		| REQUESTS STRING PER STRING {
 			user_limit(LIMIT_REQUESTS, &$2, &$4);
 		}
-		| DISK STRING		{ no_disk($1.line); }
+		| DISK sums {
+			sum_user(LIMIT_DISK_EACH, LIMIT_DISK);
+		}
 		;
 
 logs		: log

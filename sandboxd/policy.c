@@ -224,6 +224,39 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 	return (0);
 }
 
+/* The bound is the workspace's: nothing else may be written to. */
+int
+policy_refuse_disk(const struct policy *p, const struct msg_box_create *req,
+    struct policy_error *e)
+{
+	uint64_t	 max = p->conf.max_disk;
+
+	memset(e, 0, sizeof(*e));
+	if (req->disk != 0 && !req->readonly)
+		return (policy_fail(e, CODE_POLICY_DENIED, "disk",
+		    "disk: what is written to a root file system has no "
+		    "bound"));
+	if (max != 0 && (req->disk == 0 || req->disk > max))
+		return (policy_fail(e, CODE_POLICY_DENIED, "disk",
+		    "disk: %llu: the limit is %llu",
+		    (unsigned long long)req->disk, (unsigned long long)max));
+	return (0);
+}
+
+int
+policy_refuse_volumes(const struct msg_box_create *req, const json_t *image,
+    struct policy_error *e)
+{
+	const json_t	*v;
+
+	memset(e, 0, sizeof(*e));
+	v = json_object_get(json_object_get(image, "Config"), "Volumes");
+	if (req->disk == 0 || json_object_size(v) == 0)
+		return (0);
+	return (policy_fail(e, CODE_POLICY_DENIED, "disk",
+	    "disk: the image has volumes, which no bound is kept of"));
+}
+
 int
 policy_refuse_image(const struct policy *p, const char *image,
     struct policy_error *e)

@@ -52,6 +52,10 @@ int	 policy_image_allowed(const struct msg_conf *,
 /* 0, or -1 with the error. */
 int	 policy_refuse(const struct policy *, const struct msg_box_create *,
 	    struct policy_error *);
+int	 policy_refuse_disk(const struct policy *,
+	    const struct msg_box_create *, struct policy_error *);
+int	 policy_refuse_volumes(const struct msg_box_create *, const json_t *,
+	    struct policy_error *);
 int	 policy_refuse_image(const struct policy *, const char *,
 	    struct policy_error *);
 /* Takes what /info says and the architecture that /version says. */

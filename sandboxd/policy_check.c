@@ -27,6 +27,7 @@ struct check {
 	const json_t		*want;	/* policy_build()'s */
 	char			*why;
 	size_t			 size;
+	int			 bounded; /* what it writes to has a size */
 };
 
 struct rule {
@@ -280,7 +281,7 @@ check_mount(const struct check *c, const json_t *m, unsigned int *seen)
 		return (0);
 	}
 	/* The image's own volumes: new ones, which go with the container. */
-	if (strcmp(type, "volume") != 0)
+	if (strcmp(type, "volume") != 0 || c->bounded)
 		return (-1);
 	if (c->image == NULL)
 		return (0);
@@ -349,7 +350,8 @@ int
 policy_check(const struct policy *p, const struct policy_box *box,
     const json_t *image, const json_t *have, char *why, size_t size)
 {
-	struct check	 c = { p, image, NULL, why, size };
+	struct check	 c = { p, image, NULL, why, size,
+			    box->req->disk != 0 };
 	json_t		*want;
 	int		 ret = -1;
 
@@ -468,7 +470,7 @@ policy_facts(const struct policy *p, const struct policy_box *box,
     const json_t *have, struct msg_facts *f)
 {
 	char		 why[POLICY_WHY_MAX];
-	struct check	 c = { p, NULL, NULL, why, sizeof(why) };
+	struct check	 c = { p, NULL, NULL, why, sizeof(why), 0 };
 	const json_t	*v, *host = json_object_get(have, "HostConfig");
 	json_t		*want;
 

@@ -89,6 +89,10 @@ print_defaults(FILE *fp, const struct conf_defaults *d)
 	print_size(fp, d->memory);
 	fprintf(fp, "\n\tcpus ");
 	print_cpus(fp, d->cpus);
+	if (d->disk != 0) {
+		fprintf(fp, "\n\tdisk ");
+		print_size(fp, d->disk);
+	}
 	fprintf(fp, "\n\tpids %u\n\tnetwork none\n\treadonly %s\n"
 	    "\tresume-on-start %s\n\ttmp ", d->pids,
 	    d->readonly ? "yes" : "no", d->resume ? "yes" : "no");
@@ -108,6 +112,8 @@ print_bound(FILE *fp, enum limit l, const struct bound *b)
 	switch (l) {
 	case LIMIT_MEMORY:
 	case LIMIT_MEMORY_EACH:
+	case LIMIT_DISK:
+	case LIMIT_DISK_EACH:
 	case LIMIT_LOG:
 		print_size(fp, b->most);
 		break;
@@ -120,7 +126,7 @@ print_bound(FILE *fp, enum limit l, const struct bound *b)
 		break;
 	}
 	if (l == LIMIT_MEMORY || l == LIMIT_CPUS || l == LIMIT_PIDS ||
-	    l == LIMIT_LOG)
+	    l == LIMIT_DISK || l == LIMIT_LOG)
 		fprintf(fp, " total");
 	else
 		fprintf(fp, "%s", name + n);
@@ -137,13 +143,29 @@ print_total(FILE *fp, const struct bound *b, enum limit l)
 	if (b->most == 0)
 		return;
 	fprintf(fp, " per sandbox, ");
-	if (l == LIMIT_MEMORY)
+	if (l == LIMIT_MEMORY || l == LIMIT_DISK)
 		print_size(fp, b->most);
 	else if (l == LIMIT_CPUS)
 		print_cpus(fp, (uint32_t)b->most);
 	else
 		fprintf(fp, "%llu", (unsigned long long)b->most);
 	fprintf(fp, " total");
+}
+
+/* It has no limit of its own accord. */
+static void
+print_disk(FILE *fp, const struct conf_limits *l)
+{
+	if (l->disk == 0 && l->all[LIMIT_DISK].most == 0)
+		return;
+	fprintf(fp, "\n\tdisk ");
+	if (l->disk == 0) {
+		print_size(fp, l->all[LIMIT_DISK].most);
+		fprintf(fp, " total");
+		return;
+	}
+	print_size(fp, l->disk);
+	print_total(fp, &l->all[LIMIT_DISK], LIMIT_DISK);
 }
 
 static void
@@ -171,6 +193,7 @@ print_limits(FILE *fp, const struct conf_limits *l)
 	print_total(fp, &l->all[LIMIT_CPUS], LIMIT_CPUS);
 	fprintf(fp, "\n\tpids %u", l->pids);
 	print_total(fp, &l->all[LIMIT_PIDS], LIMIT_PIDS);
+	print_disk(fp, l);
 	print_span(fp, "lifetime", l->lifetime);
 	fprintf(fp, "\n");
 	for (i = 0; i < nitems(rest); i++) {

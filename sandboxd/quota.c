@@ -11,9 +11,10 @@
 #define MS	1000000ULL
 
 static const char *const names[LIMIT_MAX] = {
-	"sandboxes", "execs", "memory", "cpus", "pids", "memory per sandbox",
-	"cpus per sandbox", "pids per sandbox", "creates", "requests",
-	"clients", "subscriptions", "log"
+	"sandboxes", "execs", "memory", "cpus", "pids", "disk",
+	"memory per sandbox", "cpus per sandbox", "pids per sandbox",
+	"disk per sandbox", "creates", "requests", "clients",
+	"subscriptions", "log"
 };
 
 const char *

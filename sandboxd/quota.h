@@ -19,9 +19,11 @@ enum limit {
 	LIMIT_MEMORY,		/* sums over sandboxes ... */
 	LIMIT_CPUS,
 	LIMIT_PIDS,
+	LIMIT_DISK,
 	LIMIT_MEMORY_EACH,	/* ... and of each of them */
 	LIMIT_CPUS_EACH,
 	LIMIT_PIDS_EACH,
+	LIMIT_DISK_EACH,
 	LIMIT_CREATES,		/* rates */
 	LIMIT_REQUESTS,
 	LIMIT_CLIENTS,

@@ -205,6 +205,7 @@ struct msg_conf {
 	uint32_t	 readonly;
 	uint32_t	 resume;	/* when Engine or host are back */
 	uint64_t	 tmp_size;	/* bytes of /tmp */
+	uint64_t	 disk;		/* of the workspace, 0: no bound */
 	uint64_t	 lifetime;	/* 0: none, as the other three */
 	uint64_t	 idle;
 	/* limits { } */
@@ -213,6 +214,7 @@ struct msg_conf {
 	uint64_t	 max_memory;	/* of one sandbox */
 	uint32_t	 max_mcpus;
 	uint32_t	 max_pids;
+	uint64_t	 max_disk;	/* 0: no limit */
 	uint64_t	 max_lifetime;
 	uint64_t	 log_exec;	/* bytes kept of one stream */
 	uint64_t	 log_sandbox;
@@ -289,6 +291,7 @@ struct msg_work {
 	uint32_t	 owner;
 	uint32_t	 uid;		/* of the range; 0 by the policy */
 	uint32_t	 gid;
+	uint64_t	 disk;		/* its bytes, 0: no bound */
 };
 
 /* WORK_DONE; header.op as in the order */
@@ -476,6 +479,7 @@ struct msg_box_create {
 	uint32_t	 pids;
 	uint32_t	 readonly;
 	struct kvv	 env;
+	uint64_t	 disk;		/* bound of the workspace, 0: none */
 };
 
 /* BOX_START, BOX_KILL, BOX_REMOVE, BOX_PAUSE, BOX_UNPAUSE */

@@ -533,6 +533,8 @@ int		 extend_recv_extend(struct chan *, struct frame *, void *);
 uint32_t	 limits_cpus(void);
 uint64_t	 limits_most(const struct asker *, enum limit, uint64_t);
 int		 limits_keep(uint64_t, char *, size_t);
+int		 limits_disk(const struct asker *, uint64_t, const char **,
+		    char *, size_t);
 int		 limits_check(const struct asker *,
 		    const struct proto_create *, const struct limits *,
 		    const char **, char *, size_t);

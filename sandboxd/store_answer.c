@@ -88,6 +88,7 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 	m->pids = c->pids;
 	m->workdir = c->workdir;
 	m->readonly = c->readonly;
+	m->disk = c->disk;
 	m->resume = c->resume;
 }
 

@@ -53,7 +53,8 @@ create_limits(struct create *q)
 	struct limits	 l = { q->conf.memory, q->conf.mcpus, q->conf.pids };
 
 	if (limits_check(&q->a, NULL, &l, &q->field, q->text,
-	    sizeof(q->text)) == 0)
+	    sizeof(q->text)) == 0 && limits_disk(&q->a, q->conf.disk,
+	    &q->field, q->text, sizeof(q->text)) == 0)
 		return (BATCH_OK);
 	q->code = CODE_LIMIT_EXCEEDED;
 	return (BATCH_REFUSED);
@@ -113,7 +114,11 @@ create_complete(struct create *q)
 	}
 	if (c->pids == 0)
 		c->pids = limits_most(&q->a, LIMIT_PIDS_EACH, st.conf.pids);
-	if (st.conf.readonly)
+	if (c->disk == 0)
+		c->disk = limits_most(&q->a, LIMIT_DISK_EACH,
+		    st.conf.disk != 0 ? st.conf.disk : st.conf.max_disk);
+	/* Where only the workspace has a bound, only that is written to. */
+	if (st.conf.readonly || c->disk != 0)
 		c->readonly = 1;
 	if (st.conf.resume)
 		c->resume = 1;
@@ -234,6 +239,8 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 	detail_num(&d, "memory", q->conf.memory);
 	detail_num(&d, "mcpus", q->conf.mcpus);
 	detail_num(&d, "pids", q->conf.pids);
+	if (q->conf.disk != 0)
+		detail_num(&d, "disk", q->conf.disk);
 	detail_num(&d, "user", sb->r.uid);
 	if (sb->t.lifetime != 0)
 		detail_num(&d, "lifetime", sb->t.lifetime);

@@ -46,6 +46,27 @@ limits_keep(uint64_t keep, char *text, size_t len)
 	return (-1);
 }
 
+/* The same of a workspace.  What is to have no bound fits into none. */
+int
+limits_disk(const struct asker *a, uint64_t disk, const char **field,
+    char *text, size_t len)
+{
+	uint64_t	 max = limits_most(a, LIMIT_DISK_EACH, st.conf.max_disk);
+
+	*field = "disk";
+	if (disk == 0 && (a->bounds[LIMIT_DISK].most != 0 ||
+	    st.all[LIMIT_DISK].most != 0)) {
+		snprintf(text, len, "disk: what all may have is limited: "
+		    "say how much this one is to have");
+		return (-1);
+	}
+	if (max == 0 || disk <= max)
+		return (0);
+	snprintf(text, len, "invalid disk: %llu: the limit is %llu",
+	    (unsigned long long)disk, (unsigned long long)max);
+	return (-1);
+}
+
 /*
  * -1, the field and why if it is too much.  What it has already (NULL: it is
  * to be made) is not taken for what is asked.

@@ -102,6 +102,9 @@ fill_work(struct msg_work *m, struct sandbox *sb)
 	m->owner = sb->r.owner;
 	m->uid = sb->r.uid;
 	m->gid = sb->r.gid;
+	/* A damaged one has none, and is only to be removed. */
+	if (sb->conf != NULL)
+		m->disk = sb->conf->disk;
 }
 
 /*

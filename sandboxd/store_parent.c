@@ -155,6 +155,7 @@ parent_recv_conf_end(struct chan *ch, struct frame *f, void *msg)
 	st.all[LIMIT_MEMORY_EACH].most = st.conf.max_memory;
 	st.all[LIMIT_CPUS_EACH].most = st.conf.max_mcpus;
 	st.all[LIMIT_PIDS_EACH].most = st.conf.max_pids;
+	st.all[LIMIT_DISK_EACH].most = st.conf.max_disk;
 	log_setverbose(st.conf.verbose);
 	if (!st.going)
 		proc_ready(ch);

@@ -141,6 +141,9 @@ account_use(const struct account *ac, uint64_t *use)
 	TAILQ_FOREACH(sb, &ac->boxes, of_owner) {
 		use[LIMIT_SANDBOXES]++;
 		use[LIMIT_EXECS] += sb->nexecs;
+		/* Its files are there while it stands still, too. */
+		if (sb->conf != NULL)
+			use[LIMIT_DISK] += sb->conf->disk;
 		if (!quota_runs(sb) || sb->conf == NULL)
 			continue;
 		/* What is asked for already counts. */
@@ -268,7 +271,8 @@ int
 quota_create(const struct asker *a, const struct proto_create *c, char *text,
     size_t len)
 {
-	if (quota_room(a, a->uid, LIMIT_SANDBOXES, 1, text, len) == -1)
+	if (quota_room(a, a->uid, LIMIT_SANDBOXES, 1, text, len) == -1 ||
+	    quota_room(a, a->uid, LIMIT_DISK, c->disk, text, len) == -1)
 		return (-1);
 	return (quota_run(a, a->uid, c, text, len));
 }

@@ -26,17 +26,27 @@
 #include "parent.h"
 
 #define EMPTIERS_MAX	4		/* at a time */
+#define MAKERS_MAX	4		/* of file systems; a few ms each */
 #define EMPTY_TRIES	3
 #define EMPTY_SECS	300		/* deadline of one */
 
+enum job_kind {
+	JOB_REMOVE,
+	JOB_MAKE,		/* a workspace with a bound */
+	JOB_MAX
+};
+
 struct job {
 	TAILQ_ENTRY(job)	 entry;
+	enum job_kind		 kind;
+	struct workdisk		 disk;		/* of JOB_MAKE */
 	uint64_t		 n;
 	uint64_t		 op;
 	uint32_t		 set;		/* whose store asked; 0: none */
 	uint32_t		 owner;
 	int			 sock;		/* socket directory too */
 	int			 in_sock;	/* what is being emptied */
+	int			 remove;	/* it is, once it is made */
 	int			 tries;
 	int			 late;
 	pid_t			 pid;		/* 0: none, waits for a turn */
@@ -44,7 +54,13 @@ struct job {
 };
 
 static TAILQ_HEAD(, job)	 jobs = TAILQ_HEAD_INITIALIZER(jobs);
-static int			 emptiers;
+static int			 running[JOB_MAX];
+static const int		 running_max[JOB_MAX] = {
+	[JOB_REMOVE] = EMPTIERS_MAX, [JOB_MAKE] = MAKERS_MAX
+};
+
+static struct job	*job_new(uint64_t);
+static void		 job_run(struct job *);
 
 static void
 work_done(uint64_t n, uint64_t op, enum code code, const char *fmt, ...)
@@ -128,13 +144,62 @@ job_find(uint64_t n)
 	return (NULL);
 }
 
-int
-workdir_make(const struct msg_work *w, uint64_t op)
+/*
+ * The directories of a number.  What a file system is mounted over is nobody's
+ * who could write to it: where that is not seen, it must not be used instead.
+ */
+static int
+make_dirs(const struct msg_work *w, uid_t uid, gid_t gid)
 {
 	const struct child	*runner = &env.child[ROLE_RUNNER];
 	char			 name[24], owner[16];
-	uint32_t		 uid, gid;
-	int			 fd = -1, root;
+	int			 fd = -1, ret = -1, saved;
+
+	snprintf(name, sizeof(name), "%" PRIu64, w->n);
+	snprintf(owner, sizeof(owner), "%u", w->owner);
+	if ((w->disk == 0 ? make_dir(env.dir.work, name, 0700, uid, gid) :
+	    make_dir(env.dir.work, name, 0, runner->uid,
+	    runner->gid)) == 0 &&
+	    make_dir(env.dir.sock, owner, 0755, 0, 0) == 0 &&
+	    (fd = owner_dir(w->owner)) != -1)
+		ret = make_dir(fd, name, 0755, runner->uid, runner->gid);
+	saved = errno;
+	if (fd != -1)
+		close(fd);
+	errno = saved;
+	return (ret);
+}
+
+/* A file system takes longer: a child makes it, or makes it already. */
+static void
+make_disk(struct job *j, const struct msg_work *w, uint64_t op, uid_t uid,
+    gid_t gid)
+{
+	int	 known = j != NULL;
+
+	if (!known && (j = job_new(w->n)) == NULL) {
+		work_done(w->n, op, CODE_INTERNAL, "workspace %" PRIu64
+		    ": %s", w->n, strerror(errno));
+		return;
+	}
+	j->kind = JOB_MAKE;
+	j->op = op;
+	j->set = env.set;
+	j->owner = w->owner;
+	j->disk.n = w->n;
+	j->disk.size = w->disk;
+	j->disk.uid = uid;
+	j->disk.gid = gid;
+	if (!known)
+		job_run(j);
+}
+
+int
+workdir_make(const struct msg_work *w, uint64_t op)
+{
+	struct job	*j;
+	uint32_t	 uid, gid;
+	int		 root;
 
 	root = env.conf->user_root && w->uid == 0 && w->gid == 0;
 	if ((!root && (!in_range(w->uid) || !in_range(w->gid))) ||
@@ -144,26 +209,28 @@ workdir_make(const struct msg_work *w, uint64_t op)
 		    "range", w->n, w->uid, w->gid);
 		return (-1);
 	}
-	if (job_find(w->n) != NULL) {
+	if (w->disk != 0 && (w->disk < SBX_DISK_MIN ||
+	    w->disk > SBX_DISK_MAX)) {
+		log_warnx("workspace %" PRIu64 ": disk %" PRIu64 ": out of "
+		    "range", w->n, w->disk);
+		return (-1);
+	}
+	if ((j = job_find(w->n)) != NULL && (j->kind != JOB_MAKE ||
+	    j->remove)) {
 		work_done(w->n, op, CODE_CONFLICT, "workspace %" PRIu64
 		    " is being removed", w->n);
 		return (0);
 	}
 	fault("parent.make.before");
-	snprintf(name, sizeof(name), "%" PRIu64, w->n);
-	snprintf(owner, sizeof(owner), "%u", w->owner);
-	if (make_dir(env.dir.work, name, 0700, uid, gid) == -1 ||
-	    make_dir(env.dir.sock, owner, 0755, 0, 0) == -1 ||
-	    (fd = owner_dir(w->owner)) == -1 ||
-	    make_dir(fd, name, 0755, runner->uid, runner->gid) == -1)
+	if (make_dirs(w, uid, gid) == -1)
 		work_done(w->n, op, code_of_errno(errno), "workspace %" PRIu64
 		    ": %s", w->n, strerror(errno));
+	else if (w->disk != 0)
+		make_disk(j, w, op, uid, gid);
 	else {
 		fault("parent.make.after");
 		work_done(w->n, op, CODE_OK, "%s", "");
 	}
-	if (fd != -1)
-		close(fd);
 	return (0);
 }
 
@@ -194,7 +261,7 @@ job_late(int fd, short event, void *arg)
 
 /* In the new process: a handler of ours, or a descriptor, is not for it. */
 static void
-job_child(int at, const char *name, uid_t uid, gid_t gid)
+job_clean(int at)
 {
 	sigset_t	 none;
 	int		 sig, from, lock;
@@ -209,15 +276,36 @@ job_child(int at, const char *name, uid_t uid, gid_t gid)
 	    dup2(lock, PROC_LOCK_FD) == -1)
 		_exit(2);
 	closefrom(PROC_LOCK_FD + 1);
-	emptydir(PROC_PIPE_FD, name, uid, gid);
+}
+
+/* As fork(2): in the child there are `at', the lock and no signal of ours. */
+static pid_t
+job_fork(struct job *j, int at)
+{
+	struct timeval	 tv = { EMPTY_SECS, 0 };
+	sigset_t	 all, old;
+	pid_t		 pid;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	if ((pid = fork()) == 0) {
+		job_clean(at);
+		return (0);
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid == -1)
+		return (-1);
+	j->pid = pid;
+	j->tries++;
+	running[j->kind]++;
+	evtimer_add(&j->timer, &tv);
+	return (pid);
 }
 
 static int
 job_empty(struct job *j, int at, const char *name)
 {
-	struct timeval	 tv = { EMPTY_SECS, 0 };
 	struct stat	 st;
-	sigset_t	 all, old;
 	pid_t		 pid;
 
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
@@ -226,18 +314,29 @@ job_empty(struct job *j, int at, const char *name)
 		errno = ENOTDIR;
 		return (-1);
 	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	if ((pid = fork()) == 0)
-		job_child(at, name, st.st_uid, st.st_gid);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (pid == -1)
-		return (-1);
-	j->pid = pid;
-	j->tries++;
-	emptiers++;
-	evtimer_add(&j->timer, &tv);
-	return (0);
+	if ((pid = job_fork(j, at)) == 0)
+		emptydir(PROC_PIPE_FD, name, st.st_uid, st.st_gid);
+	return (pid == -1 ? -1 : 0);
+}
+
+/* Makes a file system, or takes it away, in a child: 0 when that goes on. */
+static int
+job_disk(struct job *j, void (*what)(const struct workdisk *))
+{
+	char	 path[PATH_MAX];
+	pid_t	 pid;
+
+	if (running[j->kind] >= running_max[j->kind])
+		return (0);
+	if ((pid = job_fork(j, env.dir.work)) == 0) {
+		snprintf(path, sizeof(path), "%s/work", env.dir.path);
+		j->disk.work = PROC_PIPE_FD;
+		j->disk.path = path;
+		j->disk.mnt = env.dir.mnt;
+		j->disk.n = j->n;
+		what(&j->disk);
+	}
+	return (pid == -1 ? -1 : 0);
 }
 
 /*
@@ -255,7 +354,7 @@ job_remove_dir(struct job *j, int at, const char *name)
 		errno = ENOTEMPTY;
 		return (-1);
 	}
-	if (emptiers >= EMPTIERS_MAX)
+	if (running[JOB_REMOVE] >= running_max[JOB_REMOVE])
 		return (0);
 	return (job_empty(j, at, name));
 }
@@ -267,6 +366,12 @@ job_remove_work(struct job *j)
 	int	 ret;
 
 	j->in_sock = 0;
+	if (workdisk_there(env.dir.work, j->n)) {
+		if (j->tries < EMPTY_TRIES)
+			return (job_disk(j, workdisk_remove));
+		errno = EBUSY;
+		return (-1);
+	}
 	snprintf(name, sizeof(name), "%" PRIu64, j->n);
 	snprintf(gone, sizeof(gone), "%" PRIu64 ".gone", j->n);
 	/* In its place: moving it elsewhere takes rights in it. */
@@ -312,6 +417,11 @@ job_run(struct job *j)
 {
 	int	 ret;
 
+	if (j->kind == JOB_MAKE) {
+		if (job_disk(j, workdisk_make) == -1)
+			job_end(j, CODE_INTERNAL, strerror(errno));
+		return;
+	}
 	if ((ret = job_remove_work(j)) == 1 && j->sock)
 		ret = job_remove_sock(j);
 	if (ret == 0)
@@ -330,9 +440,10 @@ jobs_run(void)
 {
 	struct job	*j;
 
-	while (emptiers < EMPTIERS_MAX) {
+	for (;;) {
 		TAILQ_FOREACH(j, &jobs, entry)
-			if (j->pid == 0)
+			if (j->pid == 0 &&
+			    running[j->kind] < running_max[j->kind])
 				break;
 		if (j == NULL)
 			break;
@@ -351,6 +462,18 @@ job_new(uint64_t n)
 	evtimer_set(&j->timer, job_late, j);
 	TAILQ_INSERT_TAIL(&jobs, j, entry);
 	return (j);
+}
+
+/* What was to be made is to be removed. */
+static void
+job_unmake(struct job *j)
+{
+	j->kind = JOB_REMOVE;
+	j->remove = 0;
+	j->late = 0;
+	j->tries = 0;
+	fault("parent.remove.before");
+	job_run(j);
 }
 
 int
@@ -372,6 +495,11 @@ workdir_remove(const struct msg_work *w, uint64_t op)
 	if (!known) {
 		fault("parent.remove.before");
 		job_run(j);
+	} else if (j->kind == JOB_MAKE) {
+		/* It is not waited for by anybody else. */
+		j->remove = 1;
+		if (j->pid == 0)
+			job_unmake(j);
 	}
 	return (0);
 }
@@ -404,6 +532,31 @@ workdir_resume(void)
 	jobs_run();
 }
 
+/* It is made, or was not. */
+static void
+job_made(struct job *j, int status)
+{
+	const char	*text;
+	enum code	 code = workdisk_ended(status, &text);
+
+	if (j->remove) {
+		job_unmake(j);
+		return;
+	}
+	/* Ended by us, as all is: the next start asks for it again. */
+	if (code != CODE_OK && !parent_running()) {
+		j->set = 0;
+		code = CODE_OK;
+	}
+	if (j->late) {
+		job_end(j, CODE_DEADLINE_EXCEEDED, "disk: not made in time");
+		return;
+	}
+	if (code == CODE_OK)
+		fault("parent.make.after");
+	job_end(j, code, text);
+}
+
 /* 1 if it was one of ours. */
 int
 workdir_reaped(pid_t pid, int status)
@@ -417,11 +570,13 @@ workdir_reaped(pid_t pid, int status)
 		return (0);
 	evtimer_del(&j->timer);
 	j->pid = 0;
-	emptiers--;
+	running[j->kind]--;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
 		log_warnx("workspace %" PRIu64 ": who empties it was killed by "
 		    "SIGSYS (forbidden system call)", j->n);
-	if (j->late)
+	if (j->kind == JOB_MAKE)
+		job_made(j, status);
+	else if (j->late)
 		job_end(j, CODE_DEADLINE_EXCEEDED, "not emptied in time");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		job_run(j);

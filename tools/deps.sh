@@ -7,7 +7,7 @@ PACKAGES="gcc libc6-dev make bison pkg-config musl-tools
 	libbsd-dev libevent-dev libmsgpack-dev libjansson-dev libmd-dev
 	libcurl4-openssl-dev libarchive-dev libdb5.3-dev libseccomp-dev
 	kyua atf-sh libatf-dev clang libclang-rt-14-dev mandoc cppcheck
-	bmake busybox-static python3 rootlesskit tmux uidmap
+	bmake busybox-static e2fsprogs python3 rootlesskit tmux uidmap
 	procps util-linux mount passwd"
 
 # The Engine and its program are one package here and two in other releases.

@@ -171,7 +171,8 @@ rules_body()
 	    -e ignore "$D" -n -u root -f a.conf
 	cat >c.conf <<-EOT
 		limits any { sandboxes 3 memory 1G total, 512M per sandbox }
-		limits user 54321 { sandboxes 4 creates 5 per 1m log 1M total }
+		limits user 54321 { sandboxes 4 creates 5 per 1m log 1M total
+		    disk 3G total }
 		limits user 1 { execs 2 cpus 1.5 total }
 	EOT
 	cat >want <<-EOT
@@ -181,9 +182,11 @@ rules_body()
 		memory              user  1073741824      c.conf:1
 		cpus                user  -               -
 		pids                user  -               -
+		disk                user  3221225472      c.conf:3
 		memory per sandbox  user  536870912       c.conf:1
 		cpus per sandbox    user  -               -
 		pids per sandbox    user  -               -
+		disk per sandbox    user  -               -
 		creates             user  5 per 60s       c.conf:2
 		requests            user  -               -
 		clients             user  128             -

@@ -56,6 +56,7 @@ example(struct proto_sandbox *s)
 	s->mcpus = 1500;
 	s->mcpus_seen = 2000;
 	s->pids = 512;
+	s->disk = 1073741824;
 	ATF_REQUIRE((s->workdir = strdup("/workspace")) != NULL);
 	s->user = 2000000001;
 	s->created = DAY;
@@ -90,6 +91,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "memory       2G\n"
 	    "cpus         1.5 (in force: 2)\n"
 	    "pids         512\n"
+	    "disk         1G\n"
 	    "user         2000000001\n"
 	    "directory    /workspace\n"
 	    "root         writable\n"
@@ -118,7 +120,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"changed\":1767571261000000000,\"seq\":3,\"execs\":0,"
 	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
 	    "\"expires\":1767578400000000000,\"idle\":90000,"
-	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0}\n");
+	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

@@ -102,13 +102,17 @@ words_body()
 (b66) | limits { memory 1G total, 2G total }  | row.conf:1: total given twice
 (b66) | limits { memory 1G per box }          | row.conf:1: per box: not per sandbox
 (b66) | limits { memory 1G per sandbox, 1M total } | row.conf:1: invalid memory: 1M: too small
-(b66) | limits { disk 1G }                    | row.conf:1: disk: not supported by this version: set readonly yes and tmp as defaults, and mount a file system at work in the state directory
+(b66) | limits { disk 1M }                    | row.conf:1: invalid disk: 1M: too small: the least is 16M
+(b66) | limits { disk 17T }                   | row.conf:1: invalid disk: 17T: too large: the most is 16T
+(b66) | limits { disk 1G per user }           | row.conf:1: syntax error at `user'
+(b66) | defaults { disk 1G }                  | row.conf:1: disk: what is written outside of the workspace has no bound: set readonly yes
+(b66) | defaults { disk 1G readonly no }      | row.conf:1: disk: what is written outside of the workspace has no bound: set readonly yes
 (b66) | limits { creates 5 }                  | row.conf:1: syntax error
 (b66) | limits { creates 0 per 1s }           | row.conf:1: invalid creates: 0: too small
 (b66) | limits { creates 1 per 0s }           | row.conf:1: invalid creates: 0s: too small
 (b66) | limits { subscriptions -1 }           | row.conf:1: invalid subscriptions: -1:
 (b66) | limits any { memory 1G }              | row.conf:1: syntax error at `}'
-(b66) | limits any { disk 1G }                | row.conf:1: disk: not supported by this version: set readonly yes and tmp as defaults, and mount a file system at work in the state directory
+(b66) | limits any { disk 1G }                | row.conf:1: syntax error at `}'
 (b66) | limits any { log 1G }                 | row.conf:1: syntax error at `}'
 (b66) | limits any { log 1G per exec }        | row.conf:1: syntax error at `per'
 (b66) | limits any { log 1K total }           | row.conf:1: invalid log: 1K: too small: the least is 64K

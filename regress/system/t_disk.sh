@@ -1,0 +1,230 @@
+# Workspaces with a bound: each a file system of its own, of that size.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+number()
+{
+	"$CTL" -j show "$1" | sed -n 's/.*"number":\([0-9]*\).*/\1/p'
+}
+
+# Where its file system is mounted.
+mounted()
+{
+	grep -c " $STATE/mnt/$1 ext4 " /proc/mounts
+}
+
+# Loop devices that have a file of this daemon's.
+loops()
+{
+	local f
+
+	for f in /sys/block/loop*/loop/backing_file; do
+		[ -f "$f" ] && cat "$f" 2>/dev/null
+	done | grep -c "^$STATE/work/"
+}
+
+# A namespace that was made meanwhile has what was mounted then.
+elsewhere()
+{
+	grep -qs " $STATE/mnt/[0-9]" /proc/[0-9]*/mountinfo
+}
+
+no_disk_left()
+{
+	await '[ "$(loops)" = 0 ] || elsewhere'
+	atf_check_equal "" "$(ls "$STATE/work")"
+	! grep -q " $STATE/mnt/" /proc/mounts ||
+	    atf_fail "still mounted: $(grep "$STATE/mnt/" /proc/mounts)"
+}
+
+# As the user `one'.
+his()
+{
+	as_user "$one" "$CTL" "$@" </dev/null >out 2>err
+}
+
+refused()
+{
+	! his "$@" || atf_fail "$*: done"
+}
+
+inside()
+{
+	"$CTL" exec "$BOX" sh -c "$1"
+}
+
+atf_test_case bound cleanup
+bound_head()
+{
+	atf_set descr 'what a sandbox writes ends at its size; nothing is left'
+	atf_set timeout 300
+}
+bound_body()
+{
+	world
+	box -S 32M -i b
+	N=$(number b)
+	atf_check_equal 1 "$(mounted "$N")"
+	atf_check -o match:'^disk +32M$' -o match:'^root +read-only$' \
+	    "$CTL" show b
+	atf_check -o match:'"disk":33554432' "$CTL" -j show b
+	atf_check -o match:'limit-disk +enforced' "$CTL" show b
+	# Its own, and empty.
+	atf_check -o inline:"700 $(inside 'id -u')\n" \
+	    "$CTL" exec b stat -c '%a %u' /workspace
+	atf_check -o empty "$CTL" exec b ls -A /workspace
+	atf_check -s exit:1 -e match:'No space left' -o ignore \
+	    "$CTL" exec b sh -c 'dd if=/dev/zero of=full bs=1M count=64'
+	used=$("$CTL" exec b stat -c %s full)
+	[ "$used" -gt 20000000 ] && [ "$used" -lt 33554432 ] ||
+	    atf_fail "$used bytes of 32M"
+	# What it asks the guest for ends there too.
+	atf_check -s not-exit:0 -e match:'no_space|No space|full' sh -c \
+	    "head -c 1000000 /dev/zero | '$CTL' put b - more"
+	atf_check "$CTL" exec b rm full
+	atf_check "$CTL" exec b sh -c 'echo kept >kept'
+	# Nothing else can be written to, and what is there is not the host's.
+	atf_check -s exit:1 -e match:'Read-only' "$CTL" exec b sh -c \
+	    'echo >/x'
+	grep " $STATE/mnt/$N ext4 " /proc/mounts | grep -q 'nosuid,nodev' ||
+	    atf_fail "$(grep "$STATE/mnt/$N" /proc/mounts)"
+	# It is there after a stop, and the daemon's.
+	atf_check "$CTL" stop b
+	atf_check "$CTL" resume b
+	atf_check -o inline:'kept\n' "$CTL" exec b cat kept
+	daemon_stop
+	daemon_start
+	atf_check -o inline:'kept\n' "$CTL" exec b cat kept
+	atf_check_equal 1 "$(mounted "$N")"
+	atf_check "$CTL" delete b
+	no_disk_left
+	daemon_stop
+}
+bound_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case reboot cleanup
+reboot_head()
+{
+	atf_set descr 'after the host has been down it is mounted again'
+	atf_set timeout 600
+}
+reboot_body()
+{
+	world
+	box -S 16M -i b
+	N=$(number b)
+	atf_check "$CTL" exec b sh -c 'echo kept >kept; sync'
+	atf_check "$CTL" stop b
+	daemon_stop
+	umount "$STATE/mnt/$N" || atf_fail "umount"
+	umount "$STATE/mnt" || atf_fail "umount of all"
+	await '[ "$(loops)" = 0 ]' 240
+	daemon_start
+	# Whatever was below is not what it gets instead.
+	atf_check "$CTL" resume b
+	atf_check_equal 1 "$(mounted "$N")"
+	atf_check -o inline:'kept\n' "$CTL" exec b cat kept
+	# One that is mounted elsewhere is not mounted twice.
+	atf_check "$CTL" stop b
+	umount "$STATE/mnt/$N" || atf_fail "umount"
+	await '[ "$(loops)" = 0 ]' 240
+	flock -n "$STATE/work/$N.disk" sh -c "
+	    '$CTL' resume b >out 2>err && exit 9
+	    exit 0" || atf_fail "resumed"
+	atf_check -o match:'mounted elsewhere' cat err
+	atf_check "$CTL" delete b
+	no_disk_left
+	daemon_stop
+}
+reboot_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case half cleanup
+half_head()
+{
+	atf_set descr 'one that a crash left half made is made anew, or removed'
+	atf_set timeout 300
+}
+half_body()
+{
+	world
+	# The next number is the one whose file lies there half made.
+	head -c 1000 /dev/urandom >"$STATE/work/1.disk.new"
+	box -S 16M -i b
+	atf_check_equal 1 "$(number b)"
+	[ ! -e "$STATE/work/1.disk.new" ] || atf_fail "still half made"
+	atf_check -o empty "$CTL" exec b ls -A /workspace
+	atf_check "$CTL" delete b
+	no_disk_left
+	# Too large for the host: told, and nothing of it is left.
+	atf_check -s exit:73 -o ignore -e match:'no room' \
+	    "$CTL" create -i big -S 16T
+	atf_check "$CTL" delete big
+	no_disk_left
+	daemon_stop
+}
+half_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_test_case quota cleanup
+quota_head()
+{
+	atf_set descr 'limits per sandbox, per user and in all are told by name'
+	atf_set timeout 300
+}
+quota_body()
+{
+	new_uid
+	one=$NEW_UID
+	world "allow any
+		defaults { disk 16M readonly yes }
+		limits { disk 48M per sandbox, 96M total }
+		limits user $one { disk 20M per sandbox, 40M total }"
+	# The default, and as much as may be.
+	box -i a
+	atf_check -o match:'^disk +16M$' "$CTL" show a
+	atf_check -s exit:75 -o ignore \
+	    -e match:'disk: 67108864: the limit is 50331648' \
+	    "$CTL" create -i b -S 64M
+	box -i b -S 48M
+	# One that is stopped has its files.
+	atf_check "$CTL" stop b
+	atf_check -s exit:75 -o ignore \
+	    -e match:'disk: limit 100663296 in all, 67108864 in use' \
+	    "$CTL" create -i c -S 48M
+	his create -i u -S 20M || atf_fail "u: $(cat err)"
+	refused create -S 24M
+	grep -q 'disk: 25165824: the limit is 20971520' err ||
+	    atf_fail "$(cat err)"
+	atf_check "$CTL" delete b
+	his create -i v -S 20M || atf_fail "v: $(cat err)"
+	refused create -S 16M
+	grep -q "disk: limit 41943040 for user $one, 41943040 in use" err ||
+	    atf_fail "$(cat err)"
+	his rules || atf_fail "rules: $(cat err)"
+	atf_check -o match:'disk' cat out
+	as_user "$one" "$CTL" delete u v || atf_fail "delete"
+	atf_check "$CTL" delete a
+	no_disk_left
+	daemon_stop
+}
+quota_cleanup()
+{
+	daemon_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case bound
+	atf_add_test_case reboot
+	atf_add_test_case half
+	atf_add_test_case quota
+}
