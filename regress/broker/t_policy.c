@@ -254,6 +254,10 @@ ATF_TC_BODY(parts, tc)
 	json_object_set_new(json_object_get(copy, "Config"), "Volumes",
 	    json_pack("{s:{}}", "/data"));
 	ATF_CHECK_MSG(check(copy) == 0, "%s", why);
+	/* Which nothing bounds. */
+	req.disk = SBX_DISK_MIN;
+	ATF_CHECK(check(copy) == -1);
+	req.disk = 0;
 	json_object_set_new(m, "Type", json_string("bind"));
 	ATF_CHECK(check(copy) == -1);
 }
@@ -393,6 +397,37 @@ ATF_TC_BODY(refuse, tc)
 	r = req;
 	r.uid = r.gid = 0;
 	ATF_CHECK(policy_refuse(&pol, &r, &e) == 0);
+}
+
+/* With a bound of the workspace nothing else may be written to. */
+ATF_TC_WITHOUT_HEAD(disk);
+ATF_TC_BODY(disk, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_error	 e;
+
+	setup(tc);
+	r = req;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	r.disk = SBX_DISK_MIN;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	ATF_CHECK(e.code == CODE_POLICY_DENIED);
+	r.readonly = 1;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	/* Where there is a limit there is none without. */
+	pol.conf.max_disk = r.disk;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	r.disk++;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	r.disk = 0;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	pol.conf.max_disk = 0;
+	json_object_set_new(json_object_get(image, "Config"), "Volumes",
+	    json_pack("{s:{}}", "/data"));
+	ATF_CHECK(policy_refuse_volumes(&r, image, &e) == 0);
+	r.disk = SBX_DISK_MIN;
+	ATF_CHECK(policy_refuse_volumes(&r, image, &e) == -1);
+	ATF_CHECK(e.code == CODE_POLICY_DENIED);
 }
 
 /* (b75) A rootless Engine without cgroups takes every limit, holds none. */
@@ -599,6 +634,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, bounds);
 	ATF_TP_ADD_TC(tp, build);
 	ATF_TP_ADD_TC(tp, derive);
+	ATF_TP_ADD_TC(tp, disk);
 	ATF_TP_ADD_TC(tp, enforceable);
 	ATF_TP_ADD_TC(tp, rootless);
 	ATF_TP_ADD_TC(tp, images);

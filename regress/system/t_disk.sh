@@ -187,7 +187,17 @@ quota_body()
 	world "allow any
 		defaults { disk 16M readonly yes }
 		limits { disk 48M per sandbox, 96M total }
-		limits user $one { disk 20M per sandbox, 40M total }"
+		limits user $one { disk 20M per sandbox, 40M total }
+		policy { image allow sandbox-base image allow sandbox-volume }"
+	# What an image has beside its root has no bound.
+	tar -cf - -T /dev/null | docker -H "unix://$ENGINE" import \
+	    --change 'VOLUME /data' - sandbox-volume >/dev/null ||
+	    atf_fail "import"
+	atf_check -s not-exit:0 -o ignore -e match:'the image has volumes' \
+	    "$CTL" create -i v -I sandbox-volume
+	atf_check "$CTL" delete v
+	docker -H "unix://$ENGINE" image rm sandbox-volume >/dev/null ||
+	    atf_fail "image rm"
 	# The default, and as much as may be.
 	box -i a
 	atf_check -o match:'^disk +16M$' "$CTL" show a
