@@ -70,7 +70,8 @@ cmd_chmod(struct ctl *ctl)
 	    mode > 07777)
 		return (file_local(ctl, CODE_INVALID_ARGUMENT, ctl->argv[1],
 		    "must be an octal number from 0 to 7777"));
-	return (each(ctl, 2, CALL_CHMOD, 0, mode));
+	return (each(ctl, 2, CALL_CHMOD, ctl->recurse ? CALL_F_RECURSE : 0,
+	    mode));
 }
 
 /* What du tells of one path. */

@@ -86,6 +86,23 @@ tree_body()
 	atf_check "$CTL" chmod "$BOX" 600 a/f
 	atf_check -o match:'^-rw-------' "$CTL" stat "$BOX" a/f
 	atf_check -s exit:64 -e match:'octal' "$CTL" chmod "$BOX" 8 a/f
+	# A whole tree, with what could not be entered; no link is followed.
+	"$CTL" exec "$BOX" sh -c 'mkdir -p cr/d/e shut && echo x >cr/f &&
+	    echo x >cr/d/e/g && echo x >out && chmod 600 out &&
+	    ln -s ../out cr/l && ln -s ../shut cr/s && chmod 711 shut &&
+	    mkfifo cr/p && chmod 0 cr/d' </dev/null || atf_fail "cr"
+	atf_check "$CTL" chmod -R "$BOX" 750 cr
+	atf_check -o inline:'600 711 750 750 750 750 750 750 \n' "$CTL" exec \
+	    "$BOX" sh -c 'for f in out shut cr cr/f cr/p cr/d cr/d/e cr/d/e/g; do
+		stat -c %a $f; done | tr "\n" " "; echo' </dev/null
+	# Directories that nobody enters any more come last.
+	atf_check "$CTL" chmod -R "$BOX" 640 cr
+	atf_check -s exit:77 -e match:'permission' "$CTL" ls "$BOX" cr/d/e
+	atf_check "$CTL" chmod "$BOX" 644 out
+	atf_check "$CTL" chmod -R "$BOX" 600 out
+	atf_check -s exit:66 -e match:'not_found' "$CTL" chmod -R "$BOX" 600 no
+	atf_check "$CTL" chmod -R "$BOX" 700 cr
+	atf_check "$CTL" rm -r "$BOX" cr out shut
 	atf_check "$CTL" mv "$BOX" a/f a/g d
 	atf_check -o inline:'f\ng\n' "$CTL" ls "$BOX" d
 	atf_check -s exit:66 -e match:'not_directory' \

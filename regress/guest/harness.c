@@ -424,6 +424,31 @@ recv_output(struct rig *r, uint64_t k, const struct gp_frame *f)
 		rig_ack(r, k, i);
 }
 
+/* "kind name", and of what was renamed its name before. */
+static void
+recv_changed(struct job *j, const struct gp_frame *f)
+{
+	struct gp_change	 c;
+	const char		*p;
+	size_t			 left;
+	char			 line[2 * CALL_PATH_MAX + 32];
+
+	ATF_REQUIRE_EQ(0, j->ended);
+	ATF_REQUIRE_EQ(0, gp_decode_changed(&j->changed, f));
+	j->nchanged++;
+	snprintf(j->why, sizeof(j->why), "%s", j->changed.text);
+	j->list.len = 0;
+	p = j->changed.list;
+	left = j->changed.listlen;
+	while (gp_change_next(&c, &p, &left) == 1) {
+		snprintf(line, sizeof(line), "%s %s%s%s\n",
+		    gp_change_name(c.kind), c.name, *c.from != '\0' ?
+		    " " : "", c.from);
+		buf_add(&j->list, line, strlen(line));
+	}
+	j->changed.text = j->changed.list = NULL;
+}
+
 static void
 recv_exit(struct job *j, const struct gp_frame *f)
 {
@@ -484,6 +509,9 @@ rig_dispatch(struct rig *r, const struct gp_frame *f)
 		ATF_REQUIRE(ia.off >= j->in_acked);
 		j->in_acked = ia.off;
 		j->in_flags = ia.flags;
+		break;
+	case GP_CHANGED:
+		recv_changed(j, f);
 		break;
 	case GP_EXIT:
 		recv_exit(j, f);

@@ -44,6 +44,10 @@ struct job {
 	struct gp_exit		 ex;
 	struct gp_background	 bg;
 	int			 nbg;
+	int			 nchanged;
+	struct gp_changed	 changed;	/* its text is why, and */
+	char			 why[CALL_TEXT_MAX + 1];
+	struct buf		 list;		/* its list lines */
 	struct buf		 out[2];
 	uint64_t		 acked[2];
 	uint64_t		 in_acked;

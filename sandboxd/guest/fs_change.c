@@ -154,9 +154,78 @@ fs_move(struct job *j)
 		j->end.count = 1;
 }
 
+struct modes {
+	struct walk	 w;
+	struct job	*j;
+};
+
+/*
+ * Directories that can be entered with the mode get it before what is in them,
+ * else behind that.  A link has no mode, and what it leads to is not meant.
+ * One that comes to be a link meanwhile leads to what its owner, the user of
+ * the sandbox, may change anyway.
+ */
+static int
+mode_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
+    const struct stat *st, int error)
+{
+	struct modes	*r = (struct modes *)w;
+	int		 first = (r->j->m.mode & 0500) == 0500;
+
+	if (at == WALK_ERROR) {
+		job_fail(r->j, errno_code(error), "%.100s: %s", w->path,
+		    strerror(error));
+		return (0);
+	}
+	if (at == WALK_ENTRY ? S_ISLNK(st->st_mode) ||
+	    (S_ISDIR(st->st_mode) && !first) : first)
+		return (0);
+	if (fchmodat(dirfd, name, r->j->m.mode, 0) == 0)
+		r->j->end.count++;
+	else if (errno != ENOENT)
+		job_fail(r->j, errno_code(errno), "%.100s: %s", w->path,
+		    strerror(errno));
+	return (0);
+}
+
+/* The first whose mode cannot be set tells why; the rest has it. */
+static void
+mode_tree(struct job *j)
+{
+	static struct modes	 r;
+	int			 fd;
+
+	if ((j->m.mode & 0500) == 0500 && chmod(j->m.path, j->m.mode) == -1) {
+		job_errno(j, errno, "");
+		return;
+	}
+	fd = open(j->m.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+	if (fd == -1) {
+		job_errno(j, errno, "");
+		return;
+	}
+	memset(&r, 0, sizeof(r));
+	r.j = j;
+	r.w.fn = mode_one;
+	r.w.recurse = 1;
+	if (walk(j, &r.w, fd) == -1)
+		return;
+	if (chmod(j->m.path, j->m.mode) == -1)
+		job_errno(j, errno, "");
+	else
+		j->end.count++;
+}
+
 void
 fs_chmod(struct job *j)
 {
+	struct stat	 st;
+
+	if (j->m.flags & CALL_F_RECURSE && stat(j->m.path, &st) == 0 &&
+	    S_ISDIR(st.st_mode)) {
+		mode_tree(j);
+		return;
+	}
 	if (chmod(j->m.path, j->m.mode) == -1)
 		job_errno(j, errno, "");
 	else
