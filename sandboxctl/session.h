@@ -5,6 +5,7 @@
  *	session_line.c	one line into a request
  *	session_table.c	the requests that there are
  *	session_call.c	requests under way, and their answers
+ *	session_again.c	how they go on, and are asked again
  *	session_job.c	commands with their bytes
  *	session_file.c	operations on files
  *	session_tool.c	the tools of an agent
@@ -26,6 +27,7 @@
 #include "sandboxctl.h"
 #include "spec.h"
 
+#define SESSION_CREDIT		64	/* of a subscription without one */
 #define SESSION_LINE_MAX	(1024 * 1024)	/* bytes, without newline */
 #define SESSION_ID_MAX		64	/* bytes of a text that is an id */
 #define SESSION_DEPTH_MAX	8	/* of one line's JSON */
@@ -188,6 +190,11 @@ extern const struct session_def	 session_defs[];
 extern const size_t		 session_ndefs;
 const struct session_def *
 	 session_find(const char *);
+
+/* session_again.c */
+int	 call_long(const struct call *);
+void	 call_prepare(struct call *);
+int	 call_again(struct call *);
 
 /* session_call.c */
 struct call

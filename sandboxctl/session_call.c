@@ -10,7 +10,6 @@
 
 #include "session.h"
 
-#define CREDIT		64	/* of a subscription, if it names none */
 #define CREDIT_AHEAD	8	/* CREDITs ahead of events; daemon: 16 */
 
 RB_HEAD(call_tree, call);
@@ -186,69 +185,6 @@ call_abandon(struct call *c)
 
 /* --- requests ------------------------------------------------------- */
 
-/* Does it go on at the daemon after its first answer? */
-static int
-call_long(const struct call *c)
-{
-	const struct proto_create	*create = c->l.msg;
-	const struct proto_ref		*ref = c->l.msg;
-
-	if (!(c->l.def->flags & S_LONG))
-		return (0);
-	switch (c->l.def->type) {
-	case PROTO_CREATE:
-		return (create->wait != 0);
-	case PROTO_STOP:
-	case PROTO_DELETE:
-	case PROTO_PAUSE:
-	case PROTO_UNPAUSE:
-	case PROTO_RESTART:
-	case PROTO_RESUME:
-		return (ref->wait != 0);
-	case PROTO_EXEC:
-		return (!c->l.extra.detach);
-	}
-	return (1);
-}
-
-/* What we add to a request, so that it can be asked again. */
-static void
-call_prepare(struct call *c)
-{
-	struct proto_wait_state	*ws = c->l.msg;
-	struct proto_create	*create = c->l.msg;
-	struct proto_events	*ev = c->l.msg;
-	struct proto_exec	*x = c->l.msg;
-	struct proto_wait	*w = c->l.msg;
-
-	switch (c->l.def->type) {
-	case PROTO_CREATE:
-		if (*create->key == '\0')
-			create_key(create);
-		break;
-	case PROTO_EXEC:
-		if (c->l.extra.detach)
-			x->flags &= ~(EXEC_ATTACH | EXEC_INPUT);
-		break;
-	case PROTO_EVENTS:
-		c->renew = ev->credit == 0;
-		if (c->renew)
-			ev->credit = CREDIT;
-		break;
-	case PROTO_LOG_DUMP:
-		c->renew = ((struct proto_log_dump *)c->l.msg)->credit == 0;
-		break;
-	case PROTO_WAIT:
-		if (w->timeout != 0)
-			c->deadline = session_now() + w->timeout;
-		break;
-	case PROTO_WAIT_STATE:
-		if (ws->timeout != 0)
-			c->deadline = session_now() + ws->timeout;
-		break;
-	}
-}
-
 /* Takes what the line holds. */
 void
 call_new(struct line *l, size_t bytes)
@@ -421,8 +357,8 @@ call_note(struct call *c, struct sandbox_answer *a)
 		return;
 	}
 	c->events++;
-	if (c->renew && !c->abandoned && c->events % (CREDIT / 8) == 0)
-		c->owed += CREDIT / 8;
+	if (c->renew && !c->abandoned && c->events % (SESSION_CREDIT / 8) == 0)
+		c->owed += SESSION_CREDIT / 8;
 	credit_send(c);
 }
 
@@ -511,49 +447,6 @@ call_each_job(void (*f)(struct call *, void *), void *arg)
 }
 
 /* --- a lost connection ---------------------------------------------- */
-
-/* Can what was asked be asked again?  If so, for what is left. */
-static int
-call_again(struct call *c)
-{
-	struct proto_wait_state	*ws = c->l.msg;
-	struct proto_events	*ev = c->l.msg;
-	struct proto_wait	*w = c->l.msg;
-	struct proto_list	*l = c->l.msg;
-	int64_t			 left = c->deadline - session_now();
-
-	if (!(c->l.def->flags & S_AGAIN))
-		return (0);
-	switch (c->l.def->type) {
-	case PROTO_LIST:
-		if (c->last != 0)
-			l->after = c->last;
-		return (l->limit == 0 || !c->answered);
-	case PROTO_EVENTS:
-		if (c->last != 0) {
-			ev->from = c->last;
-			ev->snapshot = 0;
-		}
-		/* What was given and not used is still the client's. */
-		if (!c->renew)
-			ev->credit = ev->credit > c->events ?
-			    ev->credit - c->events : 0;
-		c->events = c->credits = 0;
-		return (c->renew || ev->credit != 0);
-	case PROTO_WAIT:
-		if (c->deadline != 0)
-			w->timeout = left < 1 ? 1 : left;
-		return (1);
-	case PROTO_WAIT_STATE:
-		if (c->deadline != 0)
-			ws->timeout = left < 1 ? 1 : left;
-		return (1);
-	case PROTO_CREATE:
-	case PROTO_DELETE:
-		return (1);
-	}
-	return (!c->answered);
-}
 
 /* Nothing that was sent is answered any more. */
 void
