@@ -61,14 +61,21 @@ entry_set(struct mark_entry *e, const struct stat *st)
 }
 
 static int
-mark_flush(struct marking *k)
+mark_write(struct marking *k, const uint8_t *p, size_t len)
 {
-	size_t	 off;
 	ssize_t	 n;
 
-	for (off = 0; off < k->len; off += n)
-		if ((n = write(k->fd, k->buf + off, k->len - off)) == -1)
+	for (; len > 0; p += n, len -= n)
+		if ((n = write(k->fd, p, len)) == -1)
 			return (job_errno(k->j, errno, "the mark"));
+	return (0);
+}
+
+static int
+mark_flush(struct marking *k)
+{
+	if (mark_write(k, k->buf, k->len) == -1)
+		return (-1);
 	k->len = 0;
 	return (0);
 }
@@ -92,25 +99,28 @@ mark_content(struct marking *k, int dirfd, const char *name,
 	return (kept);
 }
 
-/* Behind what is in the buffer: the content of the entry that it ends with. */
+/*
+ * Behind what is in the buffer: the content of the entry that it ends with.
+ * What comes next in the buffer is aligned there as it is in the mark.
+ */
 static int
 mark_bytes(struct marking *k)
 {
 	static const uint8_t	 zeros[8];
-	size_t			 off, len = k->content.len;
-	ssize_t			 n;
+	size_t			 len = k->content.len;
 
 	if (len == 0)
 		return (0);
-	if (mark_flush(k) == -1)
-		return (-1);
-	for (off = 0; off < len; off += n)
-		if ((n = write(k->fd, k->content.buf + off, len - off)) == -1)
-			return (job_errno(k->j, errno, "the mark"));
-	memcpy(k->buf, zeros, PAD(len));
-	k->len = PAD(len);
 	k->held += len + PAD(len);
-	return (0);
+	if (len + PAD(len) <= sizeof(k->buf) - k->len) {
+		memcpy(k->buf + k->len, k->content.buf, len);
+		memcpy(k->buf + k->len + len, zeros, PAD(len));
+		k->len += len + PAD(len);
+		return (0);
+	}
+	if (mark_flush(k) == -1 || mark_write(k, k->content.buf, len) == -1)
+		return (-1);
+	return (mark_write(k, zeros, PAD(len)));
 }
 
 /* A clock as coarse as that of files: written again, it would be as it is. */
