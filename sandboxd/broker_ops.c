@@ -40,7 +40,10 @@ bop_end(struct bop *op)
 	struct bop	*next;
 	uint64_t	 n = op->n;
 	char		 moved[sizeof(op->container)] = "";
+	char		 limited[sizeof(op->container)] = "";
 
+	if (op->limited)
+		strlcpy(limited, op->container, sizeof(limited));
 	if (op->moved)
 		strlcpy(moved, op->container, sizeof(moved));
 	if (op->died && op->container[0] != '\0')
@@ -63,6 +66,8 @@ bop_end(struct bop *op)
 	/* Behind what waits, which may have been about just that. */
 	if (moved[0] != '\0')
 		look_begin(n, moved);
+	if (limited[0] != '\0')
+		bop_update_late(limited);
 }
 
 void __attribute__((__format__(printf, 5, 6)))
@@ -75,7 +80,10 @@ bop_fail(struct bop *op, enum code code, const char *field, int left,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	broker_send_failed(op->op, op->n, code, field, text, left);
+	if (op->op == 0)
+		log_warnx("sandbox %llu: %s", (unsigned long long)op->n, text);
+	else
+		broker_send_failed(op->op, op->n, code, field, text, left);
 	bop_end(op);
 }
 
@@ -314,8 +322,9 @@ bop_crowd(uint64_t number, uint64_t n)
 {
 	if (nbops < BOPS_MAX)
 		return (0);
-	broker_send_failed(number, n, CODE_LIMIT_EXCEEDED, "",
-	    "too many operations at a time", 1);
+	if (number != 0)
+		broker_send_failed(number, n, CODE_LIMIT_EXCEEDED, "",
+		    "too many operations at a time", 1);
 	return (1);
 }
 
@@ -419,6 +428,7 @@ broker_op_event(uint64_t n, const char *container, const char *action)
 	int		 moves = strcmp(action, "pause") == 0 ||
 			    strcmp(action, "unpause") == 0 ||
 			    strcmp(action, "rename") == 0;
+	int		 limits = strcmp(action, "update") == 0;
 
 	TAILQ_FOREACH(op, &bops, entry)
 		if (op->running && op->n != 0 && (op->n == n ||
@@ -428,10 +438,16 @@ broker_op_event(uint64_t n, const char *container, const char *action)
 		look_begin(n, container);
 		return (1);
 	}
+	if (op == NULL && limits) {
+		bop_update_late(container);
+		return (1);
+	}
 	if (op == NULL)
 		return (0);
 	if (moves)
 		op->moved = 1;
+	if (limits)
+		op->limited = 1;
 	if (strcmp(action, "die") == 0 && op->kind != BOP_KILL &&
 	    op->kind != BOP_REMOVE)
 		op->died = 1;

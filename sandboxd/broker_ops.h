@@ -18,13 +18,14 @@ enum bop_kind {
 struct bop {
 	TAILQ_ENTRY(bop)	 entry;
 	enum bop_kind		 kind;
-	uint64_t		 op;
+	uint64_t		 op;		/* 0: nobody waits for it */
 	uint64_t		 n;		/* 0: a stray, by its ID */
 	int			 running;	/* it is its turn */
 	int			 died;		/* an event said so meanwhile */
 	int			 appeared;	/* so, while it was removed */
 	int			 gone;		/* what had its ID */
 	int			 moved;		/* paused, or renamed, meanwhile */
+	int			 limited;	/* got other limits, so too */
 	int			 wait;		/* ms before the next look */
 	int			 absent, tries;
 	int			 renamed;	/* found without its name */
@@ -67,5 +68,6 @@ void		 bop_look(struct bop *);
 void		 bop_kill(struct bop *);
 void		 bop_remove(struct bop *);
 void		 bop_update(struct bop *);
+void		 bop_update_late(const char *);
 
 #endif /* BROKER_OPS_H */

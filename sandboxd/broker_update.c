@@ -14,11 +14,87 @@
 #include "fault.h"
 #include "log.h"
 
+#define OWED_MAX	64	/* containers that are remembered */
+
+/*
+ * A call that was given up may be done yet, when everybody has been told that
+ * it was not, and something newer as well.  What is to be then is put back.
+ */
+static struct owed {
+	struct msg_box_update	 limits;	/* that are to be */
+	u_int			 calls;		/* given up; 0: nothing here */
+} owed[OWED_MAX];
+
+static struct owed *
+owed_find(const char *container)
+{
+	u_int	 i;
+
+	for (i = 0; i < OWED_MAX; i++)
+		if (owed[i].calls > 0 &&
+		    strcmp(owed[i].limits.container, container) == 0)
+			return (&owed[i]);
+	return (NULL);
+}
+
+/* Given up, while the container has the limits of op->req. */
+static void
+owed_add(struct bop *op)
+{
+	static u_int	 next;
+	struct owed	*o = owed_find(op->container);
+
+	if (o == NULL) {
+		o = &owed[next++ % OWED_MAX];
+		o->calls = 0;
+		o->limits = op->limits;
+		o->limits.memory = op->req.memory;
+		o->limits.mcpus = op->req.mcpus;
+		o->limits.pids = op->req.pids;
+		strlcpy(o->limits.container, op->container,
+		    sizeof(o->limits.container));
+	}
+	o->calls++;
+}
+
+/* They are so now: as ordered, or put back. */
+static void
+owed_done(const struct bop *op)
+{
+	struct owed	*o = owed_find(op->container);
+
+	if (o == NULL)
+		return;
+	o->limits.memory = op->limits.memory;
+	o->limits.mcpus = op->limits.mcpus;
+	o->limits.pids = op->limits.pids;
+	if (op->op == 0 && op->tries > 0)
+		o->calls--;
+}
+
+/* The Engine tells of other limits, and no operation is at it. */
+void
+bop_update_late(const char *container)
+{
+	struct owed	*o = owed_find(container);
+
+	if (o != NULL)
+		(void)broker_op_update(0, &o->limits);
+}
+
 static void
 update_done(struct bop *op, const json_t *inspected)
 {
 	struct msg_box_started	 m;
 
+	owed_done(op);
+	if (op->op == 0) {
+		if (op->tries > 0)
+			log_warnx("sandbox %" PRIu64 ": limits put back, which "
+			    "the Engine had changed too late", op->n);
+		bop_end(op);
+		return;
+	}
 	memset(&m, 0, sizeof(m));
 	m.n = op->n;
 	policy_facts(&broker_env.policy, &op->box, inspected, &m.facts);
@@ -75,7 +151,9 @@ update_inspected(struct engine_answer *ans, void *arg)
 	case -1:
 		return;
 	case 0:
-		broker_send_state(MSG_BOX_DEAD, op->op, op->n, NULL, 0);
+		if (op->op != 0)
+			broker_send_state(MSG_BOX_DEAD, op->op, op->n, NULL,
+			    0);
 		bop_end(op);
 		return;
 	}
@@ -99,12 +177,14 @@ update_inspected(struct engine_answer *ans, void *arg)
 		update_done(op, ans->json);
 		return;
 	}
-	if (op->tries > 0)
+	if (op->tries > 0) {
+		if (op->doubt && op->op != 0)
+			owed_add(op);
 		bop_fail(op, op->code == CODE_OK ? CODE_ENGINE_ERROR :
 		    op->code, "", 0, "%s%s", op->doubt ?
 		    "the Engine went away: " : "", op->text[0] != '\0' ?
 		    op->text : "the Engine did not do it");
-	else
+	} else
 		update_call(op);
 }
 

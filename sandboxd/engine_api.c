@@ -166,9 +166,9 @@ engine_filter(char *dst, size_t size, const char *instance, int events)
 	engine_need_name(instance);
 	snprintf(label, sizeof(label), "sandboxd.instance=%s", instance);
 	if (events)
-		j = json_pack("{s:[s],s:[s,s,s,s,s,s,s],s:[s]}", "type",
+		j = json_pack("{s:[s],s:[s,s,s,s,s,s,s,s],s:[s]}", "type",
 		    "container", "event", "create", "die", "oom", "destroy",
-		    "pause", "rename", "unpause", "label", label);
+		    "pause", "rename", "unpause", "update", "label", label);
 	else
 		j = json_pack("{s:[s]}", "label", label);
 	if (j == NULL || (s = json_dumps(j, JSON_COMPACT)) == NULL)

@@ -3,8 +3,12 @@
  *
  * regress-srcs: testbroker.c fakeengine.c
  */
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <atf-c.h>
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +309,77 @@ ATF_TC_BODY(freeze_after, tc)
 	looked(0);
 	order(MSG_BOX_PAUSE, MSG_BOX_PAUSED);
 	end();
+}
+
+/* The memory that the container may have, as its Engine has it. */
+static long long
+memory_shown(void)
+{
+	static const char	 get[] = "GET /v1.41/containers/" FAKE_ID
+				    "/json HTTP/1.1\r\nHost: localhost\r\n"
+				    "Accept: */*\r\n\r\n";
+	struct sockaddr_un	 sun = { .sun_family = AF_UNIX };
+	char			 buf[65536], *p = NULL;
+	size_t			 len = 0;
+	ssize_t			 n;
+	int			 fd;
+
+	strlcpy(sun.sun_path, fake.sock, sizeof(sun.sun_path));
+	ATF_REQUIRE((fd = socket(AF_UNIX, SOCK_STREAM, 0)) != -1);
+	ATF_REQUIRE(connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
+	ATF_REQUIRE(write(fd, get, strlen(get)) == (ssize_t)strlen(get));
+	while (p == NULL && len < sizeof(buf) - 1 &&
+	    (n = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0) {
+		len += n;
+		buf[len] = '\0';
+		/* Its digits have come if something has come behind them. */
+		if ((p = strstr(buf, "\"Memory\":")) != NULL &&
+		    p[9 + strspn(p + 9, "0123456789")] == '\0')
+			p = NULL;
+	}
+	close(fd);
+	/* -1 is no memory that anybody has asked for. */
+	return (p == NULL ? -1 : strtoll(p + 9, NULL, 10));
+}
+
+/* An update that is late is undone: what was ordered last is what there is. */
+ATF_TC(update_after);
+ATF_TC_HEAD(update_after, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c19) other limits after they had been "
+	    "given up: put back");
+}
+ATF_TC_BODY(update_after, tc)
+{
+	struct pollfd	 p = { .events = POLLIN };
+	const long long	 wants[] = { 64 << 20, 160 << 20 };
+	int		 i, round;
+
+	deadline = 2000;
+	for (round = 0; round < 2; round++) {
+		begin(RULES({ UPDATE, 1, FAKE_AFTER, 0, NULL }));
+		order(MSG_BOX_CREATE, MSG_BOX_STARTED);
+		limit(96 << 20, MSG_BOX_FAILED);
+		ATF_CHECK(m.failed.code == CODE_DEADLINE_EXCEEDED);
+		/* The failed one is the last, or another is. */
+		if (round == 1)
+			limit(160 << 20, MSG_BOX_UPDATED);
+		ATF_CHECK_EQ(wants[round], memory_shown());
+		/* Late, and then the broker's own. */
+		for (i = 0; i < 3000 && fake.seen[0] < 2 + round; i++)
+			(void)poll(NULL, 0, 10);
+		for (i = 0; i < 3000 && memory_shown() != wants[round]; i++)
+			(void)poll(NULL, 0, 10);
+		ATF_CHECK_EQ(2 + round, fake.seen[0]);
+		ATF_CHECK_EQ(wants[round], memory_shown());
+		/* Nobody was told of it, and all else goes on. */
+		p.fd = tb.ch.fd;
+		ATF_CHECK_EQ(0, poll(&p, 1, 0));
+		limit(wants[round], MSG_BOX_UPDATED);
+		ATF_CHECK_EQ(2 + round, fake.seen[0]);
+		order(MSG_BOX_REMOVE, MSG_BOX_REMOVED);
+		end();
+	}
 }
 
 /* The same, with another life of the container between. */
@@ -1066,5 +1141,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, start_lost);
 	ATF_TP_ADD_TC(tp, start_refused);
 	ATF_TP_ADD_TC(tp, unknown);
+	ATF_TP_ADD_TC(tp, update_after);
 	return (atf_no_error());
 }
