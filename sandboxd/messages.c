@@ -223,6 +223,13 @@ static const struct msg_field f_guest_gone[] = {
 	MSG_F(msg_guest_gone, boot, M_UINT, 0, 0),
 };
 
+static const struct msg_field f_guest_silent[] = {
+	MSG_F(msg_guest_silent, n, M_UINT, 0, 0),
+	MSG_F(msg_guest_silent, boot, M_UINT, 0, 0),
+	MSG_F(msg_guest_silent, text, M_STR, 0, 0),
+	MSG_F(msg_guest_silent, late, M_U64V, SILENT_LATE_MAX, 0),
+};
+
 static const struct msg_field f_started[] = {
 	MSG_F(msg_started, n, M_UINT, 0, 0),
 	MSG_F(msg_started, k, M_UINT, 0, 0),
@@ -476,6 +483,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    msg_call_done, f_call_done),
 	AT(MSG_RESIZE) = MSG_DEF(MSG_RESIZE, "RESIZE", msg_resize,
 	    f_resize),
+	AT(MSG_PROBE) = MSG_DEF(MSG_PROBE, "PROBE", msg_listen,
+	    f_listen),
 	AT(MSG_GUEST_HELLO) = MSG_DEF(MSG_GUEST_HELLO, "GUEST_HELLO", msg_guest_hello,
 	    f_guest_hello),
 	AT(MSG_GUEST_GONE) = MSG_DEF(MSG_GUEST_GONE, "GUEST_GONE", msg_guest_gone,
@@ -496,6 +505,8 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	    f_guest_gone),
 	AT(MSG_BUSY) = MSG_DEF(MSG_BUSY, "BUSY", msg_guest_gone,
 	    f_guest_gone),
+	AT(MSG_GUEST_SILENT) = MSG_DEF(MSG_GUEST_SILENT, "GUEST_SILENT",
+	    msg_guest_silent, f_guest_silent),
 	AT(MSG_STREAM_END) = MSG_DEF(MSG_STREAM_END, "STREAM_END", msg_stream_end,
 	    f_stream_end),
 	AT(MSG_INVENTORY) = MSG_DEF_EMPTY(MSG_INVENTORY, "INVENTORY"),

@@ -234,6 +234,8 @@ struct sandbox {
 	uint64_t		 asked;		/* and its operation then */
 	int			 named;		/* and did */
 	int			 here;		/* its guest is connected */
+	uint64_t		 probe;		/* its silence counts since */
+	int			 silent;	/* it is, says the runner */
 	u_int			 held;		/* signals while it is paused */
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */

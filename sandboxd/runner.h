@@ -4,6 +4,7 @@
  *	runner.c	start, pipes to parent and frontend
  *	runner_store.c	messages of the store
  *	runner_life.c	whether a guest is alive
+ *	runner_silent.c	and whether it answers
  *	runner_listen.c	sandboxes and the sockets on which guests come in
  *	runner_guest.c	a guest's connection: bytes in, bytes out
  *	runner_exec.c	execs, and the guest's frames about them
@@ -38,6 +39,8 @@
 #define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
 #define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
 #define RUNNER_HELLO_S	10		/* from connect to HELLO; half a frame */
+#define RUNNER_LOOK_S	10		/* without a word after it was sent one */
+#define RUNNER_PONG_S	20		/* from PING to PONG */
 #define RUNNER_READERS	2048		/* pipes that no command waits for */
 #define RUNNER_PIPE_MAX	(256 * 1024 * 1024)	/* queued to a sibling */
 
@@ -72,6 +75,14 @@ struct box {
 	int		 pidfd;		/* of the guest that was here last, -1 */
 	struct event	 death;
 	int		 dead;		/* it is, by the kernel's word */
+	struct {
+		struct event	 ev;
+		int		 what;
+		time_t		 due;
+		int		 heard;
+		int		 look;		/* s */
+		uint64_t	 probe;		/* the store's last one */
+	} quiet;
 	struct execs	 execs;
 	struct calls	 calls;
 	uint32_t	 ncalls;	/* also those given up */
@@ -99,6 +110,8 @@ struct guest {
 	struct u64v	 unclaimed;	/* ended in its table, not in ours */
 	int		 stopping;	/* a runner before said STOP */
 	int		 calls;		/* it knows CALL */
+	int		 pinged;	/* it owes PONG, with this: */
+	uint64_t	 cookie;
 	const char	*why;		/* what it did wrong */
 	int		 bye;
 	struct event	 ev;
@@ -163,6 +176,8 @@ struct exec {
 	uint32_t	 cols;
 	int		 resize;	/* the guest is to be told */
 	struct exec_changed *changed;	/* EXEC_CHANGES; NULL until told */
+	int		 late;		/* its end is, and how much */
+	struct event	 due;
 };
 
 /* A piece of a log that is one file. */
@@ -310,6 +325,21 @@ void		 life_begin(struct box *, int, uint32_t);
 void		 life_end(struct box *);
 void		 life_look(struct box *);
 void		 life_tell(struct box *);
+
+/* runner_silent.c: the times are less only in a test. */
+extern int	 runner_look_s;
+extern int	 runner_pong_s;
+extern int	 runner_late_s;
+extern int	 runner_obey_s;
+void		 silent_init(struct box *);
+void		 silent_end(struct box *);
+void		 silent_ready(struct box *);
+void		 silent_expect(struct box *);
+void		 silent_counts(struct box *, uint64_t);
+int		 silent_recv_pong(struct guest *, const struct gp_frame *);
+void		 silent_exec_init(struct exec *);
+void		 silent_exec_begun(struct exec *);
+void		 silent_exec_over(struct exec *);
 
 /* runner_listen.c */
 struct box	*box_find(uint64_t);

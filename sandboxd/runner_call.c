@@ -236,6 +236,7 @@ call_new(struct box *box, const struct frame *f, const struct msg_call *m)
 	}
 	c = call_make(box, f, m);
 	call_send(g, c, &m->c);
+	silent_expect(box);
 	if (!(c->kind & CALL_IN))
 		return;
 	if (m->c.flags & CALL_F_STREAM) {

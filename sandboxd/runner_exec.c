@@ -130,6 +130,7 @@ exec_new(struct box *box, const struct msg_start *m)
 	}
 	if (ex->flags & EXEC_INPUT)
 		ex->in = input_new(ex, !ex->again);
+	silent_exec_init(ex);
 	RB_INSERT(execs, &box->execs, ex);
 	return (ex);
 }
@@ -141,6 +142,7 @@ exec_close(struct exec *ex)
 	uint32_t	 s;
 
 	ex->over = 1;
+	silent_exec_over(ex);
 	exec_args_free(ex);
 	if (ex->in != NULL)
 		input_free(ex->in);
@@ -236,6 +238,7 @@ exec_send_cancel(struct guest *g, uint64_t k, uint32_t grace)
 
 	c.grace = grace > GP_MAX_MS ? GP_MAX_MS : grace;
 	guest_wrote(g, gp_encode_cancel(guest_room(g, 64), 64, k, &c));
+	silent_expect(g->box);
 }
 
 static void
@@ -246,6 +249,7 @@ exec_send_signal(struct guest *g, uint64_t k, uint32_t signo, uint32_t flags)
 	s.signo = signo;
 	s.flags = flags;
 	guest_wrote(g, gp_encode_signal(guest_room(g, 64), 64, k, &s));
+	silent_expect(g->box);
 }
 
 /* START, or RESUME once the guest is known to have it. */
@@ -275,6 +279,9 @@ exec_send(struct guest *g, struct exec *ex)
 		exec_send_resume(g, ex);
 	ex->named = 1;
 	ex->sent = 1;
+	silent_expect(ex->box);
+	if (!evtimer_pending(&ex->due, NULL))
+		silent_exec_begun(ex);
 	if (ex->cancel)
 		exec_send_cancel(g, ex->k, ex->cancel_grace);
 	for (i = 0; i < ex->nsig; i++)
@@ -294,6 +301,8 @@ exec_push(struct exec *ex)
 	if ((g = guest_ready(ex->box)) == NULL || guest_full(g) ||
 	    ex->box->held) {
 		ex->box->held = 1;
+		/* Who does not come back does not answer. */
+		silent_expect(ex->box);
 		return;
 	}
 	exec_send(g, ex);
@@ -460,6 +469,7 @@ exec_started(struct exec *ex, uint32_t pid)
 	if (ex->told || pid == 0)
 		return;
 	ex->told = 1;
+	silent_exec_begun(ex);
 	memset(&m, 0, sizeof(m));
 	m.n = ex->box->n;
 	m.k = ex->k;

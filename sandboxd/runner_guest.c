@@ -419,6 +419,7 @@ guest_recv_states_end(struct guest *g, const struct gp_frame *f)
 		return (-1);
 	g->phase = GUEST_READY;
 	exec_pump(box);
+	silent_ready(box);
 	if (box->stopping)
 		guest_stop(g);
 	return (0);
@@ -521,8 +522,9 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 		return (guest_recv_background(f));
 	case GP_BYE:
 		return (guest_recv_bye(g, f));
+	case GP_PONG:
+		return (silent_recv_pong(g, f));
 	default:
-		/* PONG too: we never ask. */
 		return (-1);
 	}
 }
@@ -550,6 +552,8 @@ guest_frames(struct guest *g, const uint8_t *buf, size_t len)
 		}
 		used += f.total;
 	}
+	if (used > 0)
+		g->box->quiet.heard = 1;
 	if (n == -1) {
 		guest_gone(g, MSG_GUEST_BROKE, "a malformed frame");
 		return (-1);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "fault.h"
 #include "runner.h"
 
 #ifndef SO_PEERPIDFD
@@ -110,5 +111,6 @@ life_tell(struct box *box)
 	m.n = box->n;
 	m.dead = 1;
 	m.boot = box->boot;
+	fault("runner.dead.before");
 	pipe_send(&ch_store, MSG_GUEST_GONE, 0, 0, 0, -1, &m);
 }

@@ -65,6 +65,7 @@ box_new(uint64_t n, uint32_t owner)
 	RB_INIT(&box->execs);
 	TAILQ_INIT(&box->calls);
 	evtimer_set(&box->pause, box_resume, box);
+	silent_init(box);
 	RB_INSERT(boxes, &boxes, box);
 	return (box);
 }
@@ -77,6 +78,7 @@ box_free(struct box *box)
 
 	box_unlisten(box);
 	life_end(box);
+	silent_end(box);
 	if (box->guest != NULL)
 		guest_close(box->guest);
 	call_guest_gone(box, 1);

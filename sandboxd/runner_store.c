@@ -64,6 +64,7 @@ runner_recv_listen(struct chan *ch, struct frame *f, void *msg)
 		box->pid = m->pid;
 		box->stopping = box->dead = 0;
 		life_end(box);
+		silent_end(box);
 		if (box_listen(box, why, sizeof(why)) == -1) {
 			log_warnx("sandbox %" PRIu64 ": cannot listen: %s",
 			    m->n, why);
@@ -97,6 +98,22 @@ runner_recv_greet(struct chan *ch, struct frame *f, void *msg)
 	if (box->owner != m->owner)
 		return (-1);
 	guest_greet(box->guest);
+	return (0);
+}
+
+/* It may have been silent by right so far. */
+static int
+runner_recv_probe(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_listen	*m = msg;
+	struct box		*box;
+
+	(void)ch;
+	if ((box = box_find(m->n)) == NULL)
+		return (0);
+	if (box->owner != m->owner)
+		return (-1);
+	silent_counts(box, f->op);
 	return (0);
 }
 
@@ -406,6 +423,7 @@ const struct pipe_handler runner_store_table[] = {
 	{ MSG_RESIZE,		runner_recv_resize },
 	{ MSG_LISTEN,		runner_recv_listen },
 	{ MSG_GREET,		runner_recv_greet },
+	{ MSG_PROBE,		runner_recv_probe },
 	{ MSG_UNLISTEN,		runner_recv_unlisten },
 	{ MSG_GUEST_STOP,	runner_recv_guest_stop },
 	{ MSG_LOG_REMOVE,	runner_recv_log_remove },

@@ -107,6 +107,7 @@ enum msg_type {
 	MSG_CALL_INPUT,		/* header.op; all of its input is in the pipe */
 	MSG_CALL_CANCEL,	/* header.op; it is answered at once */
 	MSG_RESIZE,		/* of an exec's terminal */
+	MSG_PROBE,		/* its guest's silence counts from now on */
 
 	/* Runner to store. */
 	MSG_GUEST_HELLO,
@@ -120,6 +121,7 @@ enum msg_type {
 	MSG_LISTENING,		/* answers LISTEN */
 	MSG_BUSY,		/* answers GREET: not now; else HELLO does */
 	MSG_CALL_DONE,		/* answers CALL, once; header as there */
+	MSG_GUEST_SILENT,	/* or does not obey; op: of the last PROBE */
 
 	/*
 	 * Runner to frontend, header.session and req: PROTO_STREAM (+ fd),
@@ -405,6 +407,17 @@ struct msg_guest_gone {
 	char		 text[TEXT_MAX + 1];
 	uint32_t	 dead;		/* 1: its process has ended; may follow */
 	uint64_t	 boot;		/* of which guest that is */
+};
+
+#define SILENT_FIELDS	5
+#define SILENT_LATE_MAX	(SILENT_FIELDS * 1024)
+
+struct msg_guest_silent {
+	uint64_t	 n;
+	uint64_t	 boot;		/* of which guest */
+	char		 text[TEXT_MAX + 1];
+	/* Execs to be timed out: k; length, dropped of 1; the same of 2 */
+	struct u64v	 late;
 };
 
 struct msg_started {

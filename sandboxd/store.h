@@ -26,6 +26,7 @@
  *	store_events.c		subscriptions
  *	store_log.c		verification and dump of the log
  *	store_retain.c		the end of a history
+ *	store_silent.c		guests that do not answer
  *	store_times.c		what is done when a time is over
  *	store_age.c		how old events are
  *	store_extend.c		times that a client sets
@@ -367,6 +368,12 @@ void		 audit_allowed(const struct asker *, const char *,
 		    const struct sandbox *);
 void		 allowed_end(void);
 
+/* store_silent.c */
+#define SILENT_SIGNAL	9		/* by which its command was ended */
+int		 silent_recv(struct chan *, struct frame *, void *);
+void		 silent_probe(struct sandbox *);
+void		 silent_engine(struct sandbox *);
+
 /* store_change.c */
 void		 change_state(struct sandbox *, enum sbx_verb, enum code,
 		    const char *);
@@ -411,6 +418,8 @@ int		 exec_recv_wait(struct chan *, struct frame *, void *);
 int		 exec_recv_kill(struct chan *, struct frame *, void *);
 int		 exec_begin(struct meant *, struct frame *, const void *,
 		    const char *);
+int		 exec_end_row(struct batch *, struct exec *,
+		    const struct exec_row *);
 int		 exec_end_all(struct batch *, struct sandbox *,
 		    enum exec_state, const char *);
 void		 exec_order_cancel(struct exec *, const struct asker *,
@@ -449,6 +458,7 @@ void		 store_dispatch_broker(int, short, void *);
 void		 store_dispatch_runner(int, short, void *);
 void		 runner_listen(struct sandbox *);
 void		 runner_greet(struct sandbox *);
+void		 runner_probe(struct sandbox *);
 void		 runner_unlisten(struct sandbox *);
 int		 runner_recv_broke(struct chan *, struct frame *, void *);
 

@@ -187,6 +187,7 @@ done_change(void *arg, int result)
 			    lifecycle_name(sb->r.state), c->cause);
 		if (c->verb == VERB_UNPAUSED) {
 			sb->held = 0;
+			silent_probe(sb);
 			/* It had other limits while nobody could ask it. */
 			if (sb->r.memory_seen == 0)
 				runner_greet(sb);

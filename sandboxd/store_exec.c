@@ -409,8 +409,8 @@ exec_over(void *arg)
 	exec_admit();
 }
 
-static int
-exec_end_one(struct batch *b, struct exec *ex, const struct exec_row *v)
+int
+exec_end_row(struct batch *b, struct exec *ex, const struct exec_row *v)
 {
 	struct exec_row	*r = &ex->r;
 
@@ -450,7 +450,7 @@ exec_end_all(struct batch *b, struct sandbox *sb, enum exec_state state,
 	RB_FOREACH(ex, exec_tree, &sb->execs) {
 		if (lifecycle_exec_ended(ex->r.state))
 			continue;
-		if (exec_end_one(b, ex, &v) != BATCH_OK)
+		if (exec_end_row(b, ex, &v) != BATCH_OK)
 			return (BATCH_FAIL);
 	}
 	return (BATCH_OK);
@@ -472,7 +472,7 @@ body_end(struct batch *b, void *arg)
 	    (ex = model_exec(sb, q->v.k)) == NULL ||
 	    lifecycle_exec_ended(ex->r.state))
 		return (BATCH_REFUSED);
-	return (exec_end_one(b, ex, &q->v));
+	return (exec_end_row(b, ex, &q->v));
 }
 
 static void	done_end(void *, int);

@@ -506,6 +506,7 @@ reconcile_end(const struct msg_box_done *m)
 		if (reconcile_is_due(sb) && !recover_keep(sb, strange))
 			reconcile_judge(sb);
 		sb->listed = SBX_NONE;
+		silent_engine(sb);
 	}
 	recover_end();
 	st.engine_left = 0;

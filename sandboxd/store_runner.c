@@ -38,6 +38,18 @@ runner_greet(struct sandbox *sb)
 	runner_send(sb, MSG_GREET, 0, 0);
 }
 
+/* From now on its guest's silence counts: header.op is its number. */
+void
+runner_probe(struct sandbox *sb)
+{
+	struct msg_listen	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = sb->r.n;
+	m.owner = sb->r.owner;
+	pipe_send(&st.runner, MSG_PROBE, sb->probe, 0, 0, -1, &m);
+}
+
 void
 runner_unlisten(struct sandbox *sb)
 {
@@ -169,6 +181,7 @@ death_wait(const struct msg_guest_gone *m)
 		fatal("%s", __func__);
 	d->n = m->n;
 	d->boot = m->boot;
+	fault("store.dead.before");
 	timer_set(&d->late, death_late, d, STORE_DEAD_MS);
 }
 
@@ -339,6 +352,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_GUEST_HELLO, runner_recv_hello },
 	{ MSG_GUEST_GONE, runner_recv_gone },
 	{ MSG_GUEST_BROKE, runner_recv_broke },
+	{ MSG_GUEST_SILENT, silent_recv },
 	{ MSG_LISTENING, runner_recv_listening },
 	{ MSG_BUSY, runner_recv_busy },
 	{ MSG_STARTED, runner_recv_started },

@@ -211,6 +211,13 @@ lie_end(uint64_t k)
 	_exit(0);
 }
 
+/* Nothing more, but that it is there if it is to say so. */
+static void
+lie_nothing(uint64_t k)
+{
+	(void)k;
+}
+
 static const struct {
 	const char	*name;
 	void		(*lie)(uint64_t);
@@ -224,6 +231,8 @@ static const struct {
 	{ "descriptors", lie_descriptors },
 	{ "end", lie_end },
 	{ "hello", lie_twice },
+	{ "silent", lie_nothing },
+	{ "stuck", lie_nothing },
 };
 
 static void
@@ -593,6 +602,16 @@ acked(const struct gp_frame *f)
 		call_records(f->k);
 }
 
+static void
+pinged(const struct gp_frame *f)
+{
+	struct gp_ping	 m;
+	uint8_t		 buf[64];
+
+	if (strcmp(how, "silent") != 0 && gp_decode_ping(&m, f) == 0)
+		(void)say(buf, gp_encode_pong(buf, sizeof(buf), &m));
+}
+
 /* Until the other end has had enough. */
 static void
 serve(void)
@@ -613,6 +632,8 @@ serve(void)
 				started(f.k);
 			else if (f.type == GP_CALL)
 				called(&f);
+			else if (f.type == GP_PING)
+				pinged(&f);
 			else if (f.type == GP_ACK && flooded != 0)
 				acked(&f);
 			have -= f.total;

@@ -21,7 +21,10 @@ lies()
 {
 	evil create -i "$1" -m 64M -p 64 -c 0.5 -e "EVIL=$1" >out 2>&1 ||
 	    atf_fail "$1: $(cat out)"
-	x=$(evil exec -d "$1" true) || atf_fail "$1: no command"
+	# Whoever answers and does not end it has that long, and some more.
+	t=
+	[ "$1" != stuck ] || t="-t 1"
+	x=$(evil exec -d $t "$1" true) || atf_fail "$1: no command"
 	# Who waits for it hears the end of it, if it has one.
 	[ "$1" = flood ] || has_end "$1"
 	evil logs "$x" >out 2>&1
@@ -91,8 +94,9 @@ guest_body()
 {
 	evil_guests
 	# Each lie is told to the runner alone in a test of its own.
-	for l in $(figure "forged flood descriptors hello" \
-	    "forged twice length half junk flood descriptors end hello"); do
+	for l in $(figure "forged flood descriptors hello silent" \
+	    "forged twice length half junk flood descriptors end hello \
+	    silent stuck"); do
 		lies $l
 	done
 	# One whose limits are not what was asked for is not let work.

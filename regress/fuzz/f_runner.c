@@ -186,6 +186,7 @@ judge(const struct gp_frame *f)
 		struct gp_cancel	 cancel;
 		struct gp_stop		 stop;
 		struct gp_call		 call;
+		struct gp_ping		 ping;
 	} u;
 
 	switch (f->type) {
@@ -218,6 +219,9 @@ judge(const struct gp_frame *f)
 		break;
 	case GP_STOP:
 		need(gp_decode_stop(&u.stop, f) == 0);
+		break;
+	case GP_PING:
+		need(gp_decode_ping(&u.ping, f) == 0);
 		break;
 	case GP_CALL:
 		need(gp_decode_call(&u.call, f) == 0);
@@ -470,6 +474,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	box.lfd = -1;
 	RB_INIT(&box.execs);
 	TAILQ_INIT(&box.calls);
+	silent_init(&box);
 	memset(answered, 0, ncalls + 1);
 	ncalls = 0;
 	if (newcall > lastcall)
@@ -479,6 +484,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	play(&in);
 	if (box.guest != NULL)
 		guest_close(box.guest);
+	silent_end(&box);
 	call_guest_gone(&box, 1);
 	for (n = 1; n <= ncalls; n++)
 		need(answered[n] == 1);

@@ -90,7 +90,7 @@ sources()
 			    sandboxd/runner_call.c sandboxd/runner_changed.c \
 			    sandboxd/runner_exec.c \
 			    sandboxd/runner_input.c sandboxd/runner_life.c sandboxd/runner_pass.c \
-			    sandboxd/runner_tty.c \
+			    sandboxd/runner_silent.c sandboxd/runner_tty.c \
 			    sandboxd/messages.c lib/calls.c lib/gproto.c \
 			    lib/gproto_call.c lib/gproto_msg.c $MSG ;;
 	f_session)	echo regress/fuzz/fuzz.c sandboxctl/session_line.c \

@@ -111,6 +111,14 @@ say(struct rig *r, uint32_t type, uint64_t session, uint32_t req,
 	send_msg(&r->store, type, session, req, -1, msg);
 }
 
+/* The same under a number of the store's. */
+void
+say_op(struct rig *r, uint32_t type, uint64_t op, const void *msg)
+{
+	pipe_send(&r->store, type, op, 0, 0, -1, msg);
+	ATF_REQUIRE_EQ(0, chan_flush_wait(&r->store));
+}
+
 /* Takes what is on a pipe: 0 when the runner is gone. */
 static int
 take(struct chan *ch, struct gots *list)

@@ -99,6 +99,7 @@ int	 rig_exists(struct rig *, const char *);
 
 /* Messages to the runner. */
 void	 say(struct rig *, uint32_t, uint64_t, uint32_t, const void *);
+void	 say_op(struct rig *, uint32_t, uint64_t, const void *);
 void	 listen_box(struct rig *, uint64_t, uint64_t, uint32_t);
 void	 start_exec(struct rig *, uint64_t, uint64_t, uint32_t, uint32_t);
 void	 forget_exec(struct rig *, uint64_t, uint64_t);

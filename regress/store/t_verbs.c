@@ -104,6 +104,7 @@ ATF_TC_BODY(paused, tc)
 	ring_refused(req, CODE_ENGINE_ERROR);
 	ring_refused(second, CODE_ENGINE_ERROR);
 	ring_state(USER_SESSION, "web", "ready");
+	ring_skip(&ring.runner, MSG_PROBE);
 	late = pause_it(n);
 	req = asks(PROTO_UNPAUSE);
 	/* What is late is of an operation that is over. */
@@ -122,6 +123,7 @@ ATF_TC_BODY(paused, tc)
 	outcome(MSG_BOX_UNPAUSED, op, n);
 	ring_state(USER_SESSION, "web", "ready");
 	ring_quiet(&ring.broker);
+	ring_skip(&ring.runner, MSG_PROBE);
 	/* It has ended meanwhile. */
 	req = asks(PROTO_PAUSE);
 	outcome(MSG_BOX_DEAD, ordered(MSG_BOX_PAUSE), n);

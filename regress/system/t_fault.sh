@@ -60,9 +60,10 @@ workload()
 		ask kill "$e" >/dev/null
 	fi
 	ask update -m 96M -p 90 -l changed=yes second >/dev/null
-	guest_stop
+	[ -z "$deaf" ] || guest_signal STOP
 	ask stop second >/dev/null
 	ask resume second >/dev/null
+	guest_ends
 	ask pause second >/dev/null
 	ask unpause second >/dev/null
 	ask restart second >/dev/null
@@ -74,13 +75,24 @@ workload()
 }
 
 # A kill is made only if the guest does not end by itself.
-guest_stop()
+guest_signal()
 {
-	[ -n "$deaf" ] || return 0
 	c=$(engine_docker ps -q --no-trunc --filter label=sandboxd.id=second \
 	    --filter "label=sandboxd.instance=$(cat "$STATE/instance")")
 	[ -n "$c" ] || return 0
-	kill -STOP "$(engine_docker inspect -f '{{.State.Pid}}' "$c")"
+	kill -"$1" "$(engine_docker inspect -f '{{.State.Pid}}' "$c")"
+}
+
+# It dies, or nobody lets it go on and it is asked: that takes half a minute,
+# for these points alone.
+guest_ends()
+{
+	[ -n "$ends" ] || return 0
+	guest_signal "$ends"
+	ask exec second true >/dev/null
+	await '"$CTL" show second 2>&1 | grep -q "^state  *stopped" ||
+	    [ -e over ]' 120
+	ask resume second >/dev/null
 }
 
 # The parent tells the death of a child, and nobody tells its own.  That the
@@ -217,6 +229,11 @@ one_point()
 	*)	due= ;;
 	esac
 	case $1 in
+	store.silent.*|runner.silent.*|runner.ping.*) ends=STOP ;;
+	store.dead.*|runner.dead.*) ends=KILL ;;
+	*)	ends= ;;
+	esac
+	case $1 in
 	store.again.*) again=yes ;;
 	*)	again= ;;
 	esac
@@ -296,15 +313,17 @@ CASES=
 for p in $(points); do
 	# As often as the workload is sure to come by.
 	case $p in
-	store.again.*|store.checkpoint.*|store.collect.*|store.due.*|\
-	store.extend.*|store.greet.*|store.inventory.*|store.update.*|\
+	store.again.*|store.checkpoint.*|store.collect.*|store.dead.*|\
+	store.due.*|store.extend.*|store.greet.*|store.inventory.*|\
+	store.silent.*|store.update.*|\
 	store.updated.*) passes=1 ;;
 	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
 	store.engine.*|store.outcome.*)
 		passes="$(figure 4 "1 2 3 4 5 6")" ;;
 	store.*) passes="$(figure 2 "1 2")" ;;
 	broker.import.*|broker.inventory.*|broker.remove.*|broker.update.*|\
-	parent.remove.*|runner.not_started.*|runner.remove.*) passes=1 ;;
+	parent.remove.*|runner.dead.*|runner.not_started.*|runner.ping.*|\
+	runner.remove.*|runner.silent.*) passes=1 ;;
 	broker.create.*|broker.freeze.*|broker.image.*|broker.inspect.*|\
 	broker.kill.*|\
 	runner.gone.*)

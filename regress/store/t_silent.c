@@ -1,0 +1,242 @@
+/*
+ * A guest that lives and does not answer: what the runner tells of it is
+ * judged by the state of its sandbox, and by how old it is.
+ *
+ * regress-srcs: ring.c watch.c
+ */
+#include <atf-c.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ring.h"
+#include "watch.h"
+
+#define BOOT	7
+#define CAUSE	"silent: for the test"
+
+static uint64_t
+up(void)
+{
+	ring_make();
+	ring_start();
+	ring_engine(1);
+	return (ring_ready(USER_SESSION, "web"));
+}
+
+static void
+begin(uint64_t k)
+{
+	struct got	 g;
+
+	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+	ring_get(&ring.runner, MSG_START, &g);
+	ATF_REQUIRE_EQ(k, g.m.start.k);
+	ring_done(&g);
+}
+
+/* With the end of one that is due, if k is not 0. */
+static void
+silent(uint64_t n, uint64_t boot, uint64_t probe, uint64_t k)
+{
+	struct msg_guest_silent	 m;
+	uint64_t		 v[SILENT_FIELDS] = { k, 100, 40, 7, 0 };
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.boot = boot;
+	strlcpy(m.text, CAUSE, sizeof(m.text));
+	m.late.v = v;
+	m.late.n = k != 0 ? SILENT_FIELDS : 0;
+	ring_send(&ring.runner, MSG_GUEST_SILENT, probe, 0, 0, &m);
+}
+
+static uint64_t
+ordered(uint32_t type)
+{
+	struct got	 g;
+	uint64_t	 op;
+
+	ring_get(&ring.broker, type, &g);
+	op = g.f.op;
+	ring_done(&g);
+	return (op);
+}
+
+static void
+outcome(uint32_t type, uint64_t op, uint64_t n)
+{
+	struct msg_box_state	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.running = type != MSG_BOX_DEAD;
+	m.paused = type == MSG_BOX_PAUSED;
+	ring_send(&ring.broker, type, op, 0, 0, &m);
+}
+
+static uint64_t
+probed(void)
+{
+	struct got	 g;
+	uint64_t	 number;
+
+	ring_get(&ring.runner, MSG_PROBE, &g);
+	number = g.f.op;
+	ATF_CHECK(number != 0);
+	ring_done(&g);
+	return (number);
+}
+
+/* It is killed without a word to the guest, and stopped. */
+static void
+stopped(uint64_t n)
+{
+	uint64_t	 op;
+
+	op = ordered(MSG_BOX_KILL);
+	outcome(MSG_BOX_DEAD, op, n);
+	ring_skip(&ring.runner, MSG_UNLISTEN);
+	watch_cause("web", "stopped", CAUSE);
+	watch_count("web", "sandbox.stop", 1);
+	watch_count("web", "sandbox.stopped", 1);
+}
+
+static void
+ended(const char *exec, const char *state, const char *cause, uint64_t len)
+{
+	struct proto_wait	 m;
+	struct got		 g;
+	char			 buf[64];
+	uint32_t		 req;
+
+	memset(&m, 0, sizeof(m));
+	strlcpy(buf, exec, sizeof(buf));
+	m.exec = buf;
+	req = ring_ask(USER_SESSION, PROTO_WAIT, &m);
+	ring_answer(req, PROTO_EXEC_INFO, &g);
+	ATF_CHECK_STREQ(state, g.m.exec.state);
+	ATF_CHECK_STREQ(cause, g.m.exec.cause);
+	ATF_CHECK_EQ(len, g.m.exec.length1);
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+}
+
+/* The Engine is there again, and has its container, which runs. */
+static void
+back(uint64_t n)
+{
+	struct msg_engine	 e = { .up = 1, .live_restore = 1 };
+	struct msg_box_state	 m;
+	struct msg_box_done	 end;
+	uint64_t		 op;
+
+	ring_send(&ring.broker, MSG_ENGINE, 0, 0, 0, &e);
+	op = ordered(MSG_INVENTORY);
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.running = 1;
+	m.pid = 1000 + n;
+	snprintf(m.container, sizeof(m.container), "c%d", (int)n);
+	strlcpy(m.nonce, ring.nonce, sizeof(m.nonce));
+	ring_send(&ring.broker, MSG_CONTAINER, op, 0, 0, &m);
+	memset(&end, 0, sizeof(end));
+	ring_send(&ring.broker, MSG_INVENTORY_END, op, 0, 0, &end);
+}
+
+ATF_TC(ready);
+ATF_TC_HEAD(ready, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c29) a silent guest is the end of its "
+	    "sandbox, with the cause; what was due has timed out");
+}
+ATF_TC_BODY(ready, tc)
+{
+	uint64_t	 n = up();
+
+	begin(1);
+	begin(2);
+	/* Of a guest that was before, or of none that there is. */
+	silent(n, BOOT + 1, 0, 1);
+	silent(n, BOOT, 1, 1);
+	silent(n + 1, BOOT, 0, 1);
+	ring_quiet(&ring.broker);
+	ring_state(USER_SESSION, "web", "ready");
+	silent(n, BOOT, 0, 1);
+	ring_skip(&ring.runner, MSG_FORGET);
+	ring_skip(&ring.runner, MSG_FORGET);
+	/* Told twice it is once. */
+	silent(n, BOOT, 0, 1);
+	stopped(n);
+	ended("web.1", "timed_out", "timeout: its guest did not end it", 100);
+	ended("web.2", "lost", CAUSE, 0);
+	ring_quiet(&ring.broker);
+	ring_stop();
+}
+
+ATF_TC(paused);
+ATF_TC_HEAD(paused, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c29) who is paused, or about to be, "
+	    "is silent by right, and what was told of that counts no more");
+}
+ATF_TC_BODY(paused, tc)
+{
+	uint64_t	 n = up(), op, number;
+	uint32_t	 req;
+
+	begin(1);
+	req = ring_ref(USER_SESSION, PROTO_PAUSE, "web", 1);
+	ring_answered(req, PROTO_ACCEPTED);
+	op = ordered(MSG_BOX_PAUSE);
+	silent(n, BOOT, 0, 1);
+	ring_state(USER_SESSION, "web", "pausing");
+	outcome(MSG_BOX_PAUSED, op, n);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+	silent(n, BOOT, 0, 1);
+	ring_state(USER_SESSION, "web", "paused");
+	req = ring_ref(USER_SESSION, PROTO_UNPAUSE, "web", 1);
+	ring_answered(req, PROTO_ACCEPTED);
+	op = ordered(MSG_BOX_UNPAUSE);
+	silent(n, BOOT, 0, 1);
+	ring_state(USER_SESSION, "web", "resuming");
+	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+	number = probed();
+	silent(n, BOOT, 0, 1);
+	ring_quiet(&ring.broker);
+	ring_state(USER_SESSION, "web", "ready");
+	silent(n, BOOT, number, 1);
+	ring_skip(&ring.runner, MSG_FORGET);
+	stopped(n);
+	ring_stop();
+}
+
+ATF_TC(away);
+ATF_TC_HEAD(away, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "while the Engine is away nobody knows "
+	    "whether it is paused: it is asked again after that");
+}
+ATF_TC_BODY(away, tc)
+{
+	uint64_t	 n = up();
+
+	ring_engine(0);
+	silent(n, BOOT, 0, 0);
+	ring_state(USER_SESSION, "web", "ready");
+	back(n);
+	silent(n, BOOT, probed(), 0);
+	stopped(n);
+	ring_stop();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, ready);
+	ATF_TP_ADD_TC(tp, paused);
+	ATF_TP_ADD_TC(tp, away);
+	return (atf_no_error());
+}
