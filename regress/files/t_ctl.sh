@@ -204,6 +204,12 @@ copy_body()
 	    /tmp/f
 	atf_check -o match:' 100 .*/tmp/f$' "$CTL" stat "$BOX" /tmp/f
 	atf_check -o inline:'f\n' "$CTL" ls "$BOX" /tmp
+	# Nor is a new one there that is not whole, atomic or not.
+	atf_check -s exit:73 -e match:'no_space' "$CTL" put "$BOX" large \
+	    /tmp/g
+	atf_check -s exit:73 -e match:'no_space' "$CTL" put "$BOX" - /tmp/g \
+	    <large
+	atf_check -o inline:'f\n' "$CTL" ls "$BOX" /tmp
 	daemon_stop
 }
 copy_cleanup()

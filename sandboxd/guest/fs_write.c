@@ -104,6 +104,17 @@ write_whole(struct job *j, const char *path, int from, mode_t mode)
 		job_errno(j, error, "");
 }
 
+/* A file of ours that is not whole is not left under its name. */
+static void
+write_undo(const char *path, int fd)
+{
+	struct stat	 st, is;
+
+	if (fstat(fd, &st) == 0 && lstat(path, &is) == 0 &&
+	    st.st_dev == is.st_dev && st.st_ino == is.st_ino)
+		(void)unlink(path);
+}
+
 static void
 write_part(struct job *j)
 {
@@ -134,6 +145,9 @@ write_part(struct job *j)
 	else if (write_input(j, fd) == 0 && j->m.mode != 0 &&
 	    fchmod(fd, j->m.mode) == -1)
 		job_errno(j, errno, "its permissions");
+	if ((j->end.code != CODE_OK || j->lost) && j->end.count2 &&
+	    j->m.flags & CALL_F_TRUNC)
+		write_undo(path, fd);
 	if (close(fd) == -1)
 		job_errno(j, errno, "");
 }
