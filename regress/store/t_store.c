@@ -865,7 +865,8 @@ ATF_TC_BODY(crowd, tc)
 	}
 	ring_answer(ring_ask(ROOT_SESSION, PROTO_LOG_VERIFY, NULL),
 	    PROTO_VERIFY, &g);
-	ATF_REQUIRE_EQ(g.m.verify.events, 1003);
+	/* That it is asked for may be one more, by then. */
+	ATF_REQUIRE(g.m.verify.events - 1003 <= 1);
 	ring_done(&g);
 	ring_answered(ring.req, PROTO_END);
 	ring_stop();
