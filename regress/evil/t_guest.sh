@@ -21,9 +21,11 @@ lies()
 {
 	evil create -i "$1" -m 64M -p 64 -c 0.5 -e "EVIL=$1" >out 2>&1 ||
 	    atf_fail "$1: $(cat out)"
-	# Whoever answers and does not end it has that long, and some more.
+	# Whoever does not end it has that long, and some more.
 	t=
-	[ "$1" != stuck ] || t="-t 1"
+	case $1 in
+	silent|stuck) t="-t 1" ;;
+	esac
 	x=$(evil exec -d $t "$1" true) || atf_fail "$1: no command"
 	# Who waits for it hears the end of it, if it has one.
 	[ "$1" = flood ] || has_end "$1"
