@@ -274,6 +274,33 @@ hostile_body()
 	atf_check -o inline:'' find . -name '.sandboxctl*'
 }
 
+atf_test_case dirs
+dirs_head()
+{
+	atf_set descr 'directories whose modes wait take memory up to a bound'
+}
+dirs_body()
+{
+	mkdir t
+	echo 1 >yes
+	# One with a long name, again and again, and a file behind them.
+	python3 -c '
+import sys, tarfile
+d = tarfile.TarInfo("/".join(["d" * 200] * 19))
+d.type, d.mode = tarfile.DIRTYPE, 0o751
+d = d.tobuf(tarfile.GNU_FORMAT)
+for i in range(20):
+	sys.stdout.buffer.write(d * 1000)
+sys.stdout.buffer.write(tarfile.TarInfo("good").tobuf() + bytes(1024))
+' | "$SBX_BIN/sandboxctl-tar" unpack - 0 t 3>notes 4<yes ||
+	    atf_fail "unpack"
+	tr '\0' '\n' <notes >told
+	atf_check -o ignore grep -a 'too many directories' told
+	atf_check test -f t/good
+	# The first of them have theirs.
+	atf_check -o inline:'751\n' find t -depth -type d -empty -printf '%m\n'
+}
+
 atf_test_case refused cleanup
 refused_head()
 {
@@ -485,6 +512,7 @@ atf_init_test_cases()
 	atf_add_test_case many
 	atf_add_test_case lost
 	atf_add_test_case hostile
+	atf_add_test_case dirs
 	atf_add_test_case refused
 	atf_add_test_case seeds
 }

@@ -94,6 +94,7 @@ struct place {
 	struct place_dir *dirs;		/* modes and times to be set */
 	size_t		 ndirs;
 	size_t		 sdirs;
+	size_t		 dirbytes;	/* that they take */
 };
 
 void		 place_begin(struct place *, int);

@@ -19,7 +19,7 @@
 
 #include "pack.h"
 
-#define DIRS_MAX	1000000		/* whose modes are set at the end */
+#define DIRS_BYTES	(64U << 20)	/* for modes that are set at the end */
 #define REMOVE_DEPTH	4096
 #define HOLE		4096		/* bytes that are left out as one */
 
@@ -282,8 +282,10 @@ static int
 dir_later(struct place *p, const char *path, const struct pack_entry *e)
 {
 	struct place_dir	*d;
+	size_t			 len = strlen(path) + 1;
 
-	if (p->ndirs == DIRS_MAX)
+	/* The same one may come as often as who sends it likes. */
+	if (sizeof(*d) + len > DIRS_BYTES - p->dirbytes)
 		return (place_note(p, path, CODE_LIMIT_EXCEEDED,
 		    "too many directories: its mode and time are not set"));
 	if (p->ndirs == p->sdirs) {
@@ -294,8 +296,10 @@ dir_later(struct place *p, const char *path, const struct pack_entry *e)
 		p->sdirs += 1024;
 	}
 	d = &p->dirs[p->ndirs];
-	if ((d->path = strdup(path)) == NULL)
+	if ((d->path = malloc(len)) == NULL)
 		return (ENOMEM);
+	memcpy(d->path, path, len);
+	p->dirbytes += sizeof(*d) + len;
 	d->mode = e->mode;
 	d->sec = e->sec;
 	d->nsec = e->nsec;

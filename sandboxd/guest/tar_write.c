@@ -103,6 +103,25 @@ put_number(struct records *r, const char *key, uint64_t n, uint64_t max)
 	put_record(r, key, num);
 }
 
+/* Nearly each file has one: printf(3) costs more than all else here. */
+static void
+put_fraction(struct records *r, const struct pack_entry *e)
+{
+	char		 num[40], *p = num + sizeof(num);
+	uint32_t	 nsec = e->nsec;
+	uint64_t	 sec = e->sec;
+	int		 i;
+
+	*--p = '\0';
+	for (i = 0; i < 9; i++, nsec /= 10)
+		*--p = '0' + nsec % 10;
+	*--p = '.';
+	do {
+		*--p = '0' + sec % 10;
+	} while ((sec /= 10) != 0);
+	put_record(r, "mtime", p);
+}
+
 static void
 put_time(struct records *r, const struct pack_entry *e)
 {
@@ -111,7 +130,11 @@ put_time(struct records *r, const struct pack_entry *e)
 	if (e->nsec == 0 && e->sec >= 0 && (uint64_t)e->sec <= OCTAL12)
 		return;
 	/* Before 1970 the fraction counts the other way. */
-	if (e->sec < 0 && e->nsec != 0)
+	if (e->sec >= 0) {
+		put_fraction(r, e);
+		return;
+	}
+	if (e->nsec != 0)
 		snprintf(num, sizeof(num), "%s%lld.%09u", e->sec == -1 ? "-" :
 		    "", (long long)e->sec + 1, 1000000000 - e->nsec);
 	else
@@ -136,13 +159,27 @@ is_plain(const char *s)
 	return (strlen(s) <= 100 && is_ascii(s));
 }
 
+/* Of a block's bytes: four sums of 16 bits, which 128 bytes do not fill. */
+static unsigned int
+block_sum(const uint8_t *p)
+{
+	const uint64_t	 even = 0x00ff00ff00ff00ffULL;
+	uint64_t	 w, sum = 0;
+	size_t		 i;
+
+	for (i = 0; i < TAR_BLOCK; i += sizeof(w)) {
+		memcpy(&w, p + i, sizeof(w));
+		sum += (w & even) + (w >> 8 & even);
+	}
+	return ((sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32 & 0xffff) +
+	    (sum >> 48));
+}
+
 static void
 put_block(uint8_t *to, const struct pack_entry *e, const char *path,
     const char *link, int type, uint64_t size)
 {
 	struct ustar	*h = (struct ustar *)(void *)to;
-	unsigned int	 sum = 0;
-	size_t		 i;
 
 	memset(h, 0, sizeof(*h));
 	/* What is cut here stands in full before it. */
@@ -157,9 +194,7 @@ put_block(uint8_t *to, const struct pack_entry *e, const char *path,
 	h->type = type;
 	memcpy(h->magic, "ustar\00000", 8);
 	memset(h->sum, ' ', sizeof(h->sum));
-	for (i = 0; i < sizeof(*h); i++)
-		sum += to[i];
-	put_octal(h->sum, sizeof(h->sum) - 1, sum);
+	put_octal(h->sum, sizeof(h->sum) - 1, block_sum(to));
 }
 
 /*
