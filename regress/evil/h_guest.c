@@ -218,6 +218,38 @@ lie_nothing(uint64_t k)
 	(void)k;
 }
 
+/*
+ * Any frame, with any of four payloads: none, the highest numbers, the lowest,
+ * and those for a call that nobody has made.  What is let pass is followed by
+ * what is not.
+ */
+static void
+lie_frame(uint64_t k, unsigned int type, unsigned int form)
+{
+	static const struct {
+		size_t	 len;
+		int	 byte;
+		int	 call;
+	} forms[] = { { 0, 0, 0 }, { 64, 0xff, 0 }, { 16, 0, 0 },
+	    { 16, 0, 1 } };
+	uint64_t	 of = k;
+	uint8_t		 buf[GP_HDRLEN + 64];
+	int		 i;
+
+	if (form >= sizeof(forms) / sizeof(forms[0]))
+		_exit(1);
+	if (forms[form].call)
+		of = GP_CALL_BIT | 7;
+	memset(buf, 0, GP_HDRLEN);
+	buf[0] = forms[form].len;
+	buf[4] = type;
+	for (i = 0; i < 8; i++)
+		buf[8 + i] = of >> 8 * i;
+	memset(buf + GP_HDRLEN, forms[form].byte, forms[form].len);
+	if (say(buf, GP_HDRLEN + forms[form].len) == 0)
+		lie_twice(k);
+}
+
 static const struct {
 	const char	*name;
 	void		(*lie)(uint64_t);
@@ -240,9 +272,12 @@ started(uint64_t k)
 {
 	struct gp_started	 m = { 2, 1 };
 	uint8_t			 buf[64];
+	unsigned int		 type, form;
 	size_t			 i;
 
 	(void)say(buf, gp_encode_started(buf, sizeof(buf), k, &m));
+	if (sscanf(how, "frame-%u-%u", &type, &form) == 2)
+		lie_frame(k, type, form);
 	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		if (strcmp(lies[i].name, how) == 0)
 			lies[i].lie(k);

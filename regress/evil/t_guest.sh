@@ -103,6 +103,13 @@ guest_body()
 	    silent stuck"); do
 		lies $l
 	done
+	# Every frame of the protocol, a frame of ours, and one that is none.
+	for l in $(figure "11-1 13-3 14-1" "$(seq 14) 64 200"); do
+		case $l in
+		*-*) lies "frame-$l" ;;
+		*) for f in 0 1 2 3; do lies "frame-$l-$f"; done ;;
+		esac
+	done
 	# One whose limits are not what was asked for is not let work.
 	for l in memory cpus pids swap; do
 		s=0
