@@ -90,9 +90,15 @@ static void	done_silent(void *, int);
 static void
 silent_again(int fd, short event, void *arg)
 {
+	struct silent	*q = arg;
+
 	(void)fd;
 	(void)event;
-	batch_gating(&st.batch, body_silent, done_silent, arg);
+	/* It may be history by now. */
+	if ((q->sb = model_number(&st.model, q->m.n)) == NULL)
+		silent_free(q);
+	else
+		batch_gating(&st.batch, body_silent, done_silent, q);
 }
 
 /* It is not asked to stop first: it does not answer. */

@@ -68,6 +68,9 @@ is_fatal(uint32_t type, const char *field, unsigned int n)
 		return (1);
 	if (strcmp(field, "stream") == 0)
 		return (1);
+	/* So many numbers of each command. */
+	if (type == MSG_GUEST_SILENT && strcmp(field, "late") == 0)
+		return (1);
 	/* Of what is called those that there are, one by one. */
 	if (type == MSG_CALL && strcmp(field, "c.op") == 0)
 		return (1);
