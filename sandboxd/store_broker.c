@@ -174,8 +174,15 @@ broker_recv_import_failed(struct chan *ch, struct frame *f, void *msg)
 {
 	struct msg_box_failed	*m = msg;
 	struct asker		 a = { .session = f->session, .req = f->req };
+	struct session		*s;
 
 	(void)ch;
+	/* He was allowed to, whatever came of it. */
+	if ((s = session_find(f->session)) != NULL) {
+		a.uid = s->uid;
+		rights_by(&a, s, RIGHT_IMAGES);
+		audit_allowed(&a, "import", NULL);
+	}
 	answer_error(&a, m->code, m->field, "%s", m->text);
 	return (0);
 }

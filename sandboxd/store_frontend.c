@@ -234,10 +234,13 @@ frontend_recv_reload(struct chan *ch, struct frame *f, void *msg)
 	struct asker		 a;
 
 	(void)ch;
-	if (request_begin(&a, f, msg) == 0 &&
-	    rights_check(&a, RIGHT_ADMIN, NULL) == 0)
-		pipe_send(&st.parent, MSG_RELOAD, 0, a.session, a.req, -1,
-		    &m);
+	if (request_begin(&a, f, msg) == -1 ||
+	    rights_check(&a, RIGHT_ADMIN, NULL) == -1)
+		return (0);
+	/* A reload that was done has an event; who executes has none. */
+	if (m.execute)
+		audit_allowed(&a, "upgrade", NULL);
+	pipe_send(&st.parent, MSG_RELOAD, 0, a.session, a.req, -1, &m);
 	return (0);
 }
 

@@ -294,7 +294,11 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 	(void)ch;
 	if ((s = session_find(f->session)) == NULL)
 		return (0);
+	a.uid = s->uid;
+	rights_by(&a, s, RIGHT_ADMIN);
 	if (m->code != CODE_OK) {
+		/* He was allowed to, whatever came of it. */
+		audit_allowed(&a, "reload", NULL);
 		answer_error(&a, m->code, NULL, "%s", m->text);
 		return (0);
 	}
@@ -302,8 +306,6 @@ parent_recv_reload_done(struct chan *ch, struct frame *f, void *msg)
 	if ((q = malloc(sizeof(*q))) == NULL)
 		fatal("%s", __func__);
 	*q = a;
-	q->uid = s->uid;
-	rights_by(q, s, RIGHT_ADMIN);
 	batch_following(&st.batch, body_reloaded, done_reloaded, q);
 	return (0);
 }

@@ -207,7 +207,7 @@ static const struct {
 	R("timeout -1", EXEC, "\x83\xa7sandbox\xa1" "a\xa4" "argv\x91\xa1"
 	    "a\xa7timeout\xff", INV, "timeout", "too small"),
 	R("flags", EXEC, "\x83\xa7sandbox\xa1" "a\xa4" "argv\x91\xa1"
-	    "a\xa5" "flags\x40", LIM, "flags", "too large: the limit is 63"),
+	    "a\xa5" "flags\xcc\x80", LIM, "flags", "too large: the limit is 127"),
 	R("signal 65", KILL, "\x82\xa4" "exec\xa3" "a.1\xa5signo\x41", LIM,
 	    "signo", "too large: the limit is 64"),
 	R("signal -1", KILL, "\x82\xa4" "exec\xa3" "a.1\xa5signo\xff", INV,

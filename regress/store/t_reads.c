@@ -267,8 +267,60 @@ ATF_TC_BODY(live, tc)
 	ring_stop();
 }
 
+ATF_TC(failed);
+ATF_TC_HEAD(failed, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "who was allowed to do what then failed "
+	    "is told of, and who executes another daemon");
+}
+ATF_TC_BODY(failed, tc)
+{
+	static struct reads	 r = { ROOT_SESSION, 0, "", NULL, "" };
+	struct proto_image_import import;
+	struct proto_reload	 execute = { 1 };
+	struct msg_box_failed	 not;
+	struct msg_result	 bad;
+	struct got		 g;
+	uint32_t		 req;
+
+	up();
+	memset(&import, 0, sizeof(import));
+	strlcpy(import.name, "x", sizeof(import.name));
+	req = ring_ask(ROOT_SESSION, PROTO_IMAGE_IMPORT, &import);
+	ring_skip(&ring.broker, MSG_IMPORT);
+	memset(&not, 0, sizeof(not));
+	not.code = CODE_ENGINE_ERROR;
+	strlcpy(not.text, "for the test", sizeof(not.text));
+	ring_send(&ring.broker, MSG_IMPORT_FAILED, 0, ROOT_SESSION, req,
+	    &not);
+	ring_refused(req, CODE_ENGINE_ERROR);
+	ring_get(&ring.frontend, PROTO_EVENT, &g);
+	r.what = "import";
+	told(&g, &r);
+	ring_done(&g);
+	req = ring_ask(ROOT_SESSION, PROTO_RELOAD, NULL);
+	ring_skip(&ring.parent, MSG_RELOAD);
+	memset(&bad, 0, sizeof(bad));
+	bad.code = CODE_INVALID_ARGUMENT;
+	strlcpy(bad.text, "for the test", sizeof(bad.text));
+	ring_send(&ring.parent, MSG_RELOAD_DONE, 0, ROOT_SESSION, req, &bad);
+	ring_refused(req, CODE_INVALID_ARGUMENT);
+	ring_get(&ring.frontend, PROTO_EVENT, &g);
+	r.what = "reload";
+	told(&g, &r);
+	ring_done(&g);
+	(void)ring_ask(ROOT_SESSION, PROTO_RELOAD, &execute);
+	ring_skip(&ring.parent, MSG_RELOAD);
+	ring_get(&ring.frontend, PROTO_EVENT, &g);
+	r.what = "upgrade";
+	told(&g, &r);
+	ring_done(&g);
+	ring_stop();
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, failed);
 	ATF_TP_ADD_TC(tp, live);
 	ATF_TP_ADD_TC(tp, once);
 	return (atf_no_error());
