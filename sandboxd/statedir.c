@@ -34,6 +34,7 @@
 #define GUEST_MAX	(16 * 1024 * 1024)	/* bytes */
 #define STATE_CIFS	0xff534d42		/* not in linux/magic.h */
 #define STATE_SMB2	0xfe534d42
+#define STATE_EXITING	0x4			/* PF_EXITING of the kernel */
 
 static int	 left = -1;			/* the lock, if we have it */
 
@@ -94,7 +95,8 @@ static int
 lock_alive(pid_t pid)
 {
 	char	 path[32], buf[512];
-	char	*state;
+	char	*state, is;
+	u_int	 flags;
 	ssize_t	 n;
 	int	 fd;
 
@@ -108,10 +110,14 @@ lock_alive(pid_t pid)
 	if (n <= 0)
 		return (n == -1 && errno != ESRCH);
 	buf[n] = '\0';
-	/* The state follows the name, which may have any byte in it. */
-	if ((state = strrchr(buf, ')')) == NULL || state[1] == '\0')
+	/*
+	 * The state follows the name, which may have any byte in it.  One that
+	 * is dying has it still, and no descriptor: its flags tell.
+	 */
+	if ((state = strrchr(buf, ')')) == NULL || sscanf(state + 1,
+	    " %c %*d %*d %*d %*d %*d %u", &is, &flags) != 2)
 		return (1);
-	return (state[2] != 'Z' && state[2] != 'X');
+	return (is != 'Z' && is != 'X' && !(flags & STATE_EXITING));
 }
 
 /* What the one that has the lock wrote; 0 if it has not yet. */
