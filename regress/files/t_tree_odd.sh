@@ -317,6 +317,7 @@ gives_up()
 	    >out 2>err 3>pid </dev/null &
 	made=$!
 	exec 4<>in
+	await '[ -s pid ]'
 	await '"$CTL" stat "$n" f >/dev/null 2>&1 ||
 	    ! kill -0 "$(cat pid)"'
 	kill -0 "$(cat pid)" || atf_fail "$*: ended: $(cat err)"
