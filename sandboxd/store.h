@@ -161,6 +161,13 @@ struct asker {
 	struct bound	 bounds[LIMIT_MAX];
 };
 
+/* Why it is not done. */
+struct refusal {
+	enum code	 code;
+	const char	*field;		/* NULL: none */
+	char		 text[TEXT_MAX + 1];
+};
+
 /* Who asks, and the exec that is meant; the row is to be cleared. */
 struct meant {
 	struct asker	 a;
@@ -268,6 +275,13 @@ void		 answer_error(const struct asker *, enum code, const char *,
 		    const char *, ...)
 		    __attribute__((__format__(printf, 4, 5)));
 void		 answer_failed(const struct asker *, int);
+/* BATCH_REFUSED, always. */
+int		 refuse(struct refusal *, enum code, const char *,
+		    const char *, ...)
+		    __attribute__((__format__(printf, 4, 5)));
+/* Answers with it; where a limit or the policy is the reason, it is audited. */
+void		 answer_refused(const struct asker *, const char *,
+		    const char *, const struct refusal *);
 void		 answer_accepted(const struct asker *, const char *, uint64_t,
 		    const char *);
 void		 answer_wait(const struct asker *, uint32_t, struct sandbox *,
@@ -542,12 +556,11 @@ int		 extend_recv_extend(struct chan *, struct frame *, void *);
 /* store_limits.c */
 uint32_t	 limits_cpus(void);
 uint64_t	 limits_most(const struct asker *, enum limit, uint64_t);
-int		 limits_keep(uint64_t, char *, size_t);
-int		 limits_disk(const struct asker *, uint64_t, const char **,
-		    char *, size_t);
+int		 limits_keep(uint64_t, struct refusal *);
+int		 limits_disk(const struct asker *, uint64_t, struct refusal *);
 int		 limits_check(const struct asker *,
 		    const struct proto_create *, const struct limits *,
-		    const char **, char *, size_t);
+		    struct refusal *);
 
 /* store_update.c */
 int		 update_recv_update(struct chan *, struct frame *, void *);

@@ -42,6 +42,29 @@ answer_error(const struct asker *a, enum code code, const char *field,
 	answer(a, PROTO_ERROR, &e);
 }
 
+int
+refuse(struct refusal *r, enum code code, const char *field,
+    const char *fmt, ...)
+{
+	va_list	 ap;
+
+	r->code = code;
+	r->field = field;
+	va_start(ap, fmt);
+	vsnprintf(r->text, sizeof(r->text), fmt, ap);
+	va_end(ap);
+	return (BATCH_REFUSED);
+}
+
+void
+answer_refused(const struct asker *a, const char *what, const char *id,
+    const struct refusal *r)
+{
+	if (r->code == CODE_POLICY_DENIED || r->code == CODE_LIMIT_EXCEEDED)
+		audit_refused(a->uid, what, id, r->code, r->text, 0);
+	answer_error(a, r->code, r->field, "%s", r->text);
+}
+
 /* The batch failed, and the request with it. */
 void
 answer_failed(const struct asker *a, int result)

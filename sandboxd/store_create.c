@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <sha2.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +22,8 @@ struct create {
 	char			 digest[65];
 	struct sandbox		*sb;
 	int			 known;		/* the key made it before */
-	enum code		 code;
-	const char		*field;
-	char			 text[TEXT_MAX + 1];
+	struct refusal		 no;
 };
-
-static int	create_refuse(struct create *, enum code, const char *,
-		    const char *, ...)
-		    __attribute__((__format__(printf, 4, 5)));
-
-static int
-create_refuse(struct create *q, enum code code, const char *field,
-    const char *fmt, ...)
-{
-	va_list	 ap;
-
-	q->code = code;
-	q->field = field;
-	va_start(ap, fmt);
-	vsnprintf(q->text, sizeof(q->text), fmt, ap);
-	va_end(ap);
-	return (BATCH_REFUSED);
-}
 
 /* What a sandbox may have at most, by the configuration. */
 static int
@@ -52,11 +31,9 @@ create_limits(struct create *q)
 {
 	struct limits	 l = { q->conf.memory, q->conf.mcpus, q->conf.pids };
 
-	if (limits_check(&q->a, NULL, &l, &q->field, q->text,
-	    sizeof(q->text)) == 0 && limits_disk(&q->a, q->conf.disk,
-	    &q->field, q->text, sizeof(q->text)) == 0)
+	if (limits_check(&q->a, NULL, &l, &q->no) == 0 &&
+	    limits_disk(&q->a, q->conf.disk, &q->no) == 0)
 		return (BATCH_OK);
-	q->code = CODE_LIMIT_EXCEEDED;
 	return (BATCH_REFUSED);
 }
 
@@ -66,14 +43,14 @@ create_times(struct create *q)
 {
 	struct proto_create	*c = &q->conf;
 	uint64_t		 max = st.conf.max_lifetime;
-	char			 a[32], b[32], text[TEXT_MAX + 1];
+	char			 a[32], b[32];
 
 	if (c->lifetime == 0) {
 		c->lifetime = st.conf.lifetime;
 		if (max != 0 && (c->lifetime == 0 || c->lifetime > max))
 			c->lifetime = max;
 	} else if (max != 0 && c->lifetime > max)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "lifetime",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, "lifetime",
 		    "lifetime: %s: the limit is %s",
 		    c->lifetime == SBX_TIME_NONE ? "none" :
 		    times_text(c->lifetime, a, sizeof(a)),
@@ -84,9 +61,8 @@ create_times(struct create *q)
 		c->idle = st.conf.idle;
 	else if (c->idle == SBX_TIME_NONE)
 		c->idle = 0;
-	if (limits_keep(c->keep, text, sizeof(text)) == -1)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "keep", "%s",
-		    text));
+	if (limits_keep(c->keep, &q->no) != 0)
+		return (BATCH_REFUSED);
 	if (c->keep == SBX_TIME_NONE)
 		c->keep = 0;
 	return (BATCH_OK);
@@ -128,15 +104,15 @@ create_complete(struct create *q)
 			fatal("%s", __func__);
 	}
 	if (!policy_image(c->image))
-		return (create_refuse(q, CODE_POLICY_DENIED, "image",
+		return (refuse(&q->no, CODE_POLICY_DENIED, "image",
 		    "image %s is not allowed here", c->image));
 	if (create_limits(q) != BATCH_OK || create_times(q) != BATCH_OK)
 		return (BATCH_REFUSED);
 	if (user == 0 && !st.conf.allow_root)
-		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		return (refuse(&q->no, CODE_POLICY_DENIED, "user",
 		    "root in a sandbox is not allowed here"));
 	if (user > 0 && (user < st.conf.uid_low || user > st.conf.uid_high))
-		return (create_refuse(q, CODE_POLICY_DENIED, "user",
+		return (refuse(&q->no, CODE_POLICY_DENIED, "user",
 		    "invalid user: %lld: the range is %lld to %lld",
 		    (long long)user, (long long)st.conf.uid_low,
 		    (long long)st.conf.uid_high));
@@ -217,12 +193,12 @@ create_user(struct create *q, struct sandbox *sb)
 	if (user == 0)
 		return (0);
 	if (user > 0 && model_uid_taken(&st.model, user))
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, "user",
 		    "user %lld: another sandbox has it", (long long)user));
 	if (user > 0)
 		sb->r.uid = user;
 	else if ((sb->r.uid = uid_take(&st.model)) == 0)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, "user",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, "user",
 		    "no free user for another sandbox"));
 	sb->r.gid = sb->r.uid;
 	return (0);
@@ -271,19 +247,19 @@ body_create(struct batch *b, void *arg)
 	if (q->conf.key[0] != '\0' && (sb = model_key(&st.model, q->a.uid,
 	    q->conf.key)) != NULL) {
 		if (strcmp(sb->r.digest, q->digest) != 0)
-			return (create_refuse(q, CODE_CONFLICT, "key",
+			return (refuse(&q->no, CODE_CONFLICT, "key",
 			    "another request had this key"));
 		q->sb = sb;
 		q->known = 1;
 		return (BATCH_REFUSED);
 	}
 	if (quota_create(&q->a, &q->conf, text, sizeof(text)) == -1)
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s",
 		    text));
 	sb = sandbox_new();
 	if (create_name(q, sb) == -1) {
 		sandbox_free(sb);
-		return (create_refuse(q, CODE_ALREADY_EXISTS, "id",
+		return (refuse(&q->no, CODE_ALREADY_EXISTS, "id",
 		    "%s: a sandbox of this name exists, or its history does",
 		    q->conf.id));
 	}
@@ -294,7 +270,7 @@ body_create(struct batch *b, void *arg)
 	/* The last: what is refused for another reason takes none of it. */
 	if (quota_rate(&q->a, LIMIT_CREATES, text, sizeof(text)) == -1) {
 		sandbox_free(sb);
-		return (create_refuse(q, CODE_LIMIT_EXCEEDED, NULL, "%s",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s",
 		    text));
 	}
 	if ((sb->conf = calloc(1, sizeof(*sb->conf))) == NULL ||
@@ -328,16 +304,6 @@ body_create(struct batch *b, void *arg)
 	return (BATCH_OK);
 }
 
-/* By the policy or a limit it is a decision, else a mistake. */
-static void
-create_refused(const struct create *q)
-{
-	if (q->code == CODE_POLICY_DENIED || q->code == CODE_LIMIT_EXCEEDED)
-		audit_refused(q->a.uid, "create", q->conf.id, q->code,
-		    q->text, 0);
-	answer_error(&q->a, q->code, q->field, "%s", q->text);
-}
-
 static void
 done_create(void *arg, int result)
 {
@@ -353,7 +319,7 @@ done_create(void *arg, int result)
 		} else
 			answer_wait(&q->a, PROTO_CREATE, sb, q->conf.wait);
 	} else if (result == BATCH_REFUSED)
-		create_refused(q);
+		answer_refused(&q->a, "create", q->conf.id, &q->no);
 	else if (result != BATCH_OK)
 		answer_failed(&q->a, result);
 	else {
@@ -387,7 +353,7 @@ create_recv_create(struct chan *ch, struct frame *f, void *msg)
 		batch_gating(&st.batch, body_create, done_create, q);
 		return (0);
 	}
-	create_refused(q);
+	answer_refused(&q->a, "create", q->conf.id, &q->no);
 	msg_clear(&q->conf, proto_def(PROTO_CREATE));
 	free(q);
 	return (0);

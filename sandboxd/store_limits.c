@@ -34,46 +34,43 @@ limits_most(const struct asker *a, enum limit l, uint64_t max)
  * it.  SBX_TIME_NONE is as long.
  */
 int
-limits_keep(uint64_t keep, char *text, size_t len)
+limits_keep(uint64_t keep, struct refusal *no)
 {
 	uint64_t	 max = st.conf.retain_stopped;
 	char		 a[32], b[32];
 
 	if (keep == SBX_TIME_NONE || max == 0 || keep <= max)
 		return (0);
-	snprintf(text, len, "keep: %s: the limit is %s",
-	    times_text(keep, a, sizeof(a)), times_text(max, b, sizeof(b)));
-	return (-1);
+	return (refuse(no, CODE_LIMIT_EXCEEDED, "keep",
+	    "keep: %s: the limit is %s", times_text(keep, a, sizeof(a)),
+	    times_text(max, b, sizeof(b))));
 }
 
 /* The same of a workspace.  What is to have no bound fits into none. */
 int
-limits_disk(const struct asker *a, uint64_t disk, const char **field,
-    char *text, size_t len)
+limits_disk(const struct asker *a, uint64_t disk, struct refusal *no)
 {
 	uint64_t	 max = limits_most(a, LIMIT_DISK_EACH, st.conf.max_disk);
 
-	*field = "disk";
 	if (disk == 0 && (a->bounds[LIMIT_DISK].most != 0 ||
-	    st.all[LIMIT_DISK].most != 0)) {
-		snprintf(text, len, "disk: what all may have is limited: "
-		    "say how much this one is to have");
-		return (-1);
-	}
+	    st.all[LIMIT_DISK].most != 0))
+		return (refuse(no, CODE_LIMIT_EXCEEDED, "disk",
+		    "disk: what all may have is limited: "
+		    "say how much this one is to have"));
 	if (max == 0 || disk <= max)
 		return (0);
-	snprintf(text, len, "invalid disk: %llu: the limit is %llu",
-	    (unsigned long long)disk, (unsigned long long)max);
-	return (-1);
+	return (refuse(no, CODE_LIMIT_EXCEEDED, "disk",
+	    "invalid disk: %llu: the limit is %llu",
+	    (unsigned long long)disk, (unsigned long long)max));
 }
 
 /*
- * -1, the field and why if it is too much.  What it has already (NULL: it is
+ * BATCH_REFUSED if it is too much.  What it has already (NULL: it is
  * to be made) is not taken for what is asked.
  */
 int
 limits_check(const struct asker *a, const struct proto_create *has,
-    const struct limits *l, const char **field, char *text, size_t len)
+    const struct limits *l, struct refusal *no)
 {
 	const struct {
 		const char	*name;
@@ -94,11 +91,10 @@ limits_check(const struct asker *a, const struct proto_create *has,
 		if (t[i].max == 0 || t[i].v <= t[i].max ||
 		    (has != NULL && t[i].v == t[i].has))
 			continue;
-		*field = t[i].name;
-		snprintf(text, len, "invalid %s: %llu: the limit is %llu",
-		    t[i].name, (unsigned long long)t[i].v,
-		    (unsigned long long)t[i].max);
-		return (-1);
+		return (refuse(no, CODE_LIMIT_EXCEEDED, t[i].name,
+		    "invalid %s: %llu: the limit is %llu", t[i].name,
+		    (unsigned long long)t[i].v,
+		    (unsigned long long)t[i].max));
 	}
 	return (0);
 }

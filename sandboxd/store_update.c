@@ -9,7 +9,6 @@
  */
 #include <sys/types.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,28 +36,8 @@ struct update {
 	int			 vain;		/* it is so already */
 	struct sbx_update	*pending;	/* it is for the broker */
 	struct renewed		 r;
-	enum code		 code;
-	const char		*field;
-	char			 text[TEXT_MAX + 1];
+	struct refusal		 no;
 };
-
-static int	update_refuse(struct update *, enum code, const char *,
-		    const char *, ...)
-		    __attribute__((__format__(printf, 4, 5)));
-
-static int
-update_refuse(struct update *q, enum code code, const char *field,
-    const char *fmt, ...)
-{
-	va_list	 ap;
-
-	q->code = code;
-	q->field = field;
-	va_start(ap, fmt);
-	vsnprintf(q->text, sizeof(q->text), fmt, ap);
-	va_end(ap);
-	return (-1);
-}
 
 static void
 conf_free(struct proto_create *c)
@@ -161,7 +140,7 @@ renew_labels(struct update *q, struct proto_create *c)
 		    u->labels.v[i].v) == -1)
 			fatal("%s", __func__);
 	if (c->labels.n > SBX_LABELS_MAX)
-		return (update_refuse(q, CODE_LIMIT_EXCEEDED, "labels",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, "labels",
 		    "labels: %zu: the limit is %d", c->labels.n,
 		    SBX_LABELS_MAX));
 	return (0);
@@ -178,7 +157,7 @@ renew_lifetime(struct update *q, struct time_row *t)
 	if (time == 0)
 		return (0);
 	if (max != 0 && time > max)
-		return (update_refuse(q, CODE_LIMIT_EXCEEDED, "lifetime",
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, "lifetime",
 		    "lifetime: %s: the limit is %s", time == SBX_TIME_NONE ?
 		    "none" : times_text(time, a, sizeof(a)),
 		    times_text(max, b, sizeof(b))));
@@ -190,7 +169,7 @@ renew_lifetime(struct update *q, struct time_row *t)
 	if (born == 0)
 		born = q->sb->r.created < now ? q->sb->r.created : now;
 	if (born + time * MS <= now)
-		return (update_refuse(q, CODE_INVALID_ARGUMENT, "lifetime",
+		return (refuse(&q->no, CODE_INVALID_ARGUMENT, "lifetime",
 		    "lifetime: %s: it is older than that",
 		    times_text(time, a, sizeof(a))));
 	t->lifetime = time;
@@ -202,13 +181,11 @@ static int
 renew_keep(struct update *q, struct time_row *t)
 {
 	uint64_t	 keep = q->u.keep;
-	char		 text[TEXT_MAX + 1];
 
 	if (keep == 0)
 		return (0);
-	if (limits_keep(keep, text, sizeof(text)) == -1)
-		return (update_refuse(q, CODE_LIMIT_EXCEEDED, "keep", "%s",
-		    text));
+	if (limits_keep(keep, &q->no) != 0)
+		return (BATCH_REFUSED);
 	t->keep = keep == SBX_TIME_NONE ? 0 : keep;
 	return (0);
 }
@@ -220,7 +197,7 @@ renew_clear(struct renewed *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* The rows as they are to be; -1 and why not. */
+/* The rows as they are to be; BATCH_REFUSED and why not. */
 static int
 renew(struct update *q, int limits)
 {
@@ -232,9 +209,9 @@ renew(struct update *q, int limits)
 	    msg_copy(r->conf, q->sb->conf, proto_def(PROTO_CREATE)) == -1)
 		fatal("%s", __func__);
 	r->t = q->sb->t;
-	if (renew_labels(q, r->conf) == -1 ||
-	    renew_lifetime(q, &r->t) == -1 || renew_keep(q, &r->t) == -1)
-		return (-1);
+	if (renew_labels(q, r->conf) != 0 ||
+	    renew_lifetime(q, &r->t) != 0 || renew_keep(q, &r->t) != 0)
+		return (BATCH_REFUSED);
 	if (u->idle != 0)
 		r->t.idle = u->idle == SBX_TIME_NONE ? 0 : u->idle;
 	if (limits) {
@@ -328,29 +305,28 @@ update_judge(struct update *q, int limits)
 {
 	struct sandbox	*sb = q->sb;
 	struct limits	 l = { q->u.memory, q->u.mcpus, q->u.pids };
+	char		 text[TEXT_MAX + 1];
 
 	if (sb->r.state == SBX_DELETING || sb->r.state == SBX_DELETED ||
 	    sb->conf == NULL || (limits && lifecycle_next(sb->r.state,
 	    VERB_UPDATE) == SBX_NONE))
-		return (update_refuse(q, CODE_WRONG_STATE, NULL,
+		return (refuse(&q->no, CODE_WRONG_STATE, NULL,
 		    "%s: cannot update while it is %s", sb->r.id,
 		    lifecycle_name(sb->r.state)));
 	if (sb->update != NULL && limits &&
 	    update_same(sb->update, &q->u)) {
 		q->joined = 1;
-		return (-1);
+		return (BATCH_REFUSED);
 	}
 	if (sb->update != NULL)
-		return (update_refuse(q, CODE_CONFLICT, NULL,
+		return (refuse(&q->no, CODE_CONFLICT, NULL,
 		    "%s: another update is under way", sb->r.id));
 	if (!limits)
 		return (0);
-	if (limits_check(&q->a, sb->conf, &l, &q->field, q->text,
-	    sizeof(q->text)) == -1 || quota_more(&q->a, sb, &l, q->text,
-	    sizeof(q->text)) == -1) {
-		q->code = CODE_LIMIT_EXCEEDED;
-		return (-1);
-	}
+	if (limits_check(&q->a, sb->conf, &l, &q->no) != 0)
+		return (BATCH_REFUSED);
+	if (quota_more(&q->a, sb, &l, text, sizeof(text)) == -1)
+		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s", text));
 	return (0);
 }
 
@@ -398,10 +374,10 @@ body_update(struct batch *b, void *arg)
 
 	update_free(q->pending);
 	q->pending = NULL;
-	q->code = CODE_OK;
+	q->no.code = CODE_OK;
 	q->joined = q->vain = 0;
 	limits = sb->conf != NULL && update_limits(q);
-	if (update_judge(q, limits) == -1 || renew(q, limits) == -1)
+	if (update_judge(q, limits) != 0 || renew(q, limits) != 0)
 		return (BATCH_REFUSED);
 	if (limits && sb->r.container[0] != '\0')
 		return (update_accept(b, q));
@@ -416,15 +392,6 @@ body_update(struct batch *b, void *arg)
 	if (store_event(b, sb, EV_SBX_UPDATED, q->a.uid, 0, &d) != BATCH_OK)
 		return (BATCH_FAIL);
 	return (renew_install(b, sb, &q->r));
-}
-
-static void
-update_refused(struct update *q)
-{
-	if (q->code == CODE_LIMIT_EXCEEDED)
-		audit_refused(q->a.uid, "update", q->sb->r.id, q->code,
-		    q->text, 0);
-	answer_error(&q->a, q->code, q->field, "%s", q->text);
 }
 
 static void
@@ -459,7 +426,7 @@ done_update(void *arg, int result)
 	} else
 		renew_done(&q->r, result);
 	if (result == BATCH_REFUSED && !q->joined && !q->vain)
-		update_refused(q);
+		answer_refused(&q->a, "update", q->sb->r.id, &q->no);
 	else if (result != BATCH_OK && result != BATCH_REFUSED)
 		answer_failed(&q->a, result);
 	else {
@@ -581,11 +548,11 @@ body_ended(struct batch *b, void *arg)
 		return (BATCH_REFUSED);
 	q->u = *sb->update;
 	/* The limits are so by now, whatever has become of times meanwhile. */
-	if (e->code == CODE_OK && renew(q, 1) == -1) {
-		strlcpy(e->cause, q->text, sizeof(e->cause));
+	if (e->code == CODE_OK && renew(q, 1) != 0) {
+		strlcpy(e->cause, q->no.text, sizeof(e->cause));
 		q->u.lifetime = q->u.keep = 0;
-		if (renew(q, 1) == -1)
-			fatalx("%s: %s", __func__, q->text);
+		if (renew(q, 1) != 0)
+			fatalx("%s: %s", __func__, q->no.text);
 	}
 	if (e->code == CODE_OK)
 		detail_renewed(&d, sb, &q->u, &q->r);
