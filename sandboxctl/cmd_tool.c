@@ -22,10 +22,10 @@ tool_path(const struct ctl *ctl, int i)
 	return (i < ctl->argc ? ctl->argv[i] : ".");
 }
 
-/* An array of records, each with what is to be said of it. */
+/* Nothing is shown of what fails half way: it is held until the end. */
 struct records {
-	FILE	*out;
-	int	 n;
+	struct held	 held;
+	int		 n;
 };
 
 static int
@@ -34,8 +34,8 @@ take_file(void *arg, void *rec)
 	struct records	*r = arg;
 
 	if (r->n++ > 0)
-		fputc(',', r->out);
-	tool_json_file(r->out, rec);
+		fputc(',', r->held.f);
+	tool_json_file(r->held.f, rec);
 	return (0);
 }
 
@@ -45,44 +45,39 @@ take_match(void *arg, void *rec)
 	struct records	*r = arg;
 
 	if (r->n++ > 0)
-		fputc(',', r->out);
-	tool_json_match(r->out, rec);
+		fputc(',', r->held.f);
+	tool_json_match(r->held.f, rec);
 	return (0);
 }
 
 /* Nothing is shown of what fails half way: it is held until the end. */
-struct held {
-	struct records	 r;
-	char		*buf;
-	size_t		 len;
-};
-
 static int
-held_begin(struct ctl *ctl, struct held *h, const char *name)
+records_begin(struct ctl *ctl, struct records *r, const char *name)
 {
-	memset(h, 0, sizeof(*h));
-	if ((h->r.out = open_memstream(&h->buf, &h->len)) == NULL)
+	memset(r, 0, sizeof(*r));
+	if (held_open(&r->held) == -1)
 		return (ctl_errno(ctl, "memory"));
-	fprintf(h->r.out, "{\"%s\":[", name);
+	fprintf(r->held.f, "{\"%s\":[", name);
 	return (0);
 }
 
 static int
-held_end(struct ctl *ctl, struct held *h, int ret,
+records_end(struct ctl *ctl, struct records *r, int ret,
     const struct proto_result *res)
 {
-	if (ret == 0) {
-		fprintf(h->r.out, "],");
-		tool_json_bounds(h->r.out, res);
-		fprintf(h->r.out, "}\n");
-	}
-	if (fclose(h->r.out) == EOF)
-		ret = ctl_errno(ctl, "memory");
-	else if (ret == 0)
-		fwrite(h->buf, 1, h->len, stdout);
-	else
+	if (ret != 0)
 		ret = ctl_error(ctl);
-	free(h->buf);
+	else {
+		fprintf(r->held.f, "],");
+		tool_json_bounds(r->held.f, res);
+		fprintf(r->held.f, "}\n");
+		if (held_whole(&r->held) == -1) {
+			errno = ENOMEM;
+			ret = ctl_errno(ctl, "memory");
+		} else
+			fwrite(r->held.buf, 1, r->held.len, stdout);
+	}
+	held_close(&r->held);
 	return (ret);
 }
 
@@ -90,28 +85,28 @@ int
 cmd_tool_ls(struct ctl *ctl)
 {
 	struct proto_result	 res;
-	struct held		 h;
+	struct records		 r;
 	int			 ret;
 
-	if ((ret = held_begin(ctl, &h, "files")) != 0)
+	if ((ret = records_begin(ctl, &r, "files")) != 0)
 		return (ret);
 	ret = sandbox_tool_ls(ctl->conn, ctl->argv[0], tool_path(ctl, 1),
-	    ctl->max, take_file, &h.r, &res);
-	return (held_end(ctl, &h, ret, &res));
+	    ctl->max, take_file, &r, &res);
+	return (records_end(ctl, &r, ret, &res));
 }
 
 int
 cmd_tool_glob(struct ctl *ctl)
 {
 	struct proto_result	 res;
-	struct held		 h;
+	struct records		 r;
 	int			 ret;
 
-	if ((ret = held_begin(ctl, &h, "files")) != 0)
+	if ((ret = records_begin(ctl, &r, "files")) != 0)
 		return (ret);
 	ret = sandbox_tool_glob(ctl->conn, ctl->argv[0], tool_path(ctl, 2),
-	    ctl->argv[1], ctl->call, ctl->max, take_file, &h.r, &res);
-	return (held_end(ctl, &h, ret, &res));
+	    ctl->argv[1], ctl->call, ctl->max, take_file, &r, &res);
+	return (records_end(ctl, &r, ret, &res));
 }
 
 int
@@ -119,10 +114,10 @@ cmd_tool_grep(struct ctl *ctl)
 {
 	struct sandbox_tool_search	 s;
 	struct proto_result		 res;
-	struct held			 h;
+	struct records			 r;
 	int				 ret;
 
-	if ((ret = held_begin(ctl, &h, "matches")) != 0)
+	if ((ret = records_begin(ctl, &r, "matches")) != 0)
 		return (ret);
 	memset(&s, 0, sizeof(s));
 	s.id = ctl->argv[0];
@@ -132,8 +127,8 @@ cmd_tool_grep(struct ctl *ctl)
 	s.flags = ctl->call;
 	s.context = ctl->context;
 	s.max = ctl->max;
-	ret = sandbox_tool_grep(ctl->conn, &s, take_match, &h.r, &res);
-	return (held_end(ctl, &h, ret, &res));
+	ret = sandbox_tool_grep(ctl->conn, &s, take_match, &r, &res);
+	return (records_end(ctl, &r, ret, &res));
 }
 
 /* Lines of a file are numbered from 0 where one asks for some of them. */

@@ -310,8 +310,11 @@ json_answer_line(FILE *f, const char *id, const char *name, json_t *v)
 {
 	json_t	*o = json_need(json_object()), *i;
 
-	i = json_loads(id, JSON_DECODE_ANY, NULL);
-	json_put(o, "id", json_need(i));
+	(void)json_lacked();
+	i = json_need(json_loads(id, JSON_DECODE_ANY, NULL));
+	if (json_lacked())
+		json_no_memory();
+	json_put(o, "id", i);
 	json_put(o, name, v);
 	json_line(f, o);
 }

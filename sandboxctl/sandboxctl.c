@@ -177,6 +177,7 @@ main(int argc, char *argv[])
 	char		 err[256];
 	int		 status, n;
 
+	json_watch();
 	memset(&ctl, 0, sizeof(ctl));
 	parse_globals(&ctl, argc, argv);
 	if (ctl.socket == NULL)

@@ -380,6 +380,25 @@ struct spec_error;
 int		 json_decode(void *, const struct msg_def *, const void *,
 		    struct spec_error *);
 
+/* json_lack.c */
+void		 json_watch(void);
+/* Whether there was no memory since this was asked the last time. */
+int		 json_lacked(void);
+
+/* held.c */
+struct held {
+	FILE	*f;		/* what is written to it is in buf */
+	char	*buf;
+	size_t	 len;		/* bytes, once held_whole() was asked */
+	size_t	 size;
+	int	 lacks;		/* memory */
+};
+/* 0, or -1 with errno.  held_close() belongs to each that is open. */
+int		 held_open(struct held *);
+/* 0 if buf has all that was written, -1 if there was no memory for it. */
+int		 held_whole(struct held *);
+void		 held_close(struct held *);
+
 /* base64.c */
 #define BASE64_LEN(n)	(((n) + 2) / 3 * 4)
 void		 base64_encode(char *, const void *, size_t);

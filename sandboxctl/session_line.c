@@ -235,8 +235,14 @@ line_parse(struct line *l, const char *text, size_t len, struct spec_error *e)
 	memset(l, 0, sizeof(*l));
 	if (scan(text, len, e) == -1)
 		return (-1);
-	if ((o = json_loadb(text, len, JSON_REJECT_DUPLICATES |
-	    JSON_ALLOW_NUL, &je)) == NULL) {
+	(void)json_lacked();
+	o = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
+	    &je);
+	if (json_lacked()) {
+		json_decref(o);
+		return (refuse(e, CODE_UNAVAILABLE, "", "out of memory"));
+	}
+	if (o == NULL) {
 		snprintf(why, sizeof(why), "not a JSON object: %s: byte %d",
 		    je.text, je.position);
 		return (refuse(e, CODE_INVALID_ARGUMENT, "", why));

@@ -35,9 +35,7 @@ struct tool_def {
 
 struct session_tool {
 	const struct tool_def	*def;
-	FILE			*text;	/* of records */
-	char			*textbuf;
-	size_t			 textlen;
+	struct held		 text;	/* of records */
 	int			 n;	/* records; of a batch: done */
 	uint8_t			*buf;	/* bytes that have come */
 	size_t			 len;
@@ -97,8 +95,8 @@ tool_record(void *arg, void *rec)
 	struct session_tool	*t = c->tool;
 
 	if (t->n++ > 0)
-		fputc(',', t->text);
-	t->def->record(t->text, rec);
+		fputc(',', t->text.f);
+	t->def->record(t->text.f, rec);
 	return (0);
 }
 
@@ -342,14 +340,14 @@ over_records(struct call *c)
 {
 	struct session_tool	*t = c->tool;
 
-	if (fflush(t->text) == EOF ||
-	    session_room(t->textlen + ANSWER_HEAD) == -1) {
+	if (held_whole(&t->text) == -1 ||
+	    session_room(t->text.len + ANSWER_HEAD) == -1) {
 		(void)no_memory(c);
 		return (1);
 	}
 	answer_begin(c);
 	fprintf(ss.out, "{\"%s\":[", t->def->what);
-	fwrite(t->textbuf, 1, t->textlen, ss.out);
+	fwrite(t->text.buf, 1, t->text.len, ss.out);
 	fputs("],", ss.out);
 	tool_json_bounds(ss.out, &c->result);
 	fputs("}", ss.out);
@@ -598,7 +596,7 @@ tool_new(struct call *c)
 	t->def = &tools[i];
 	if (t->def->records == NULL)
 		return (0);
-	if ((t->text = open_memstream(&t->textbuf, &t->textlen)) == NULL ||
+	if (held_open(&t->text) == -1 ||
 	    (c->records = calloc(1, sizeof(*c->records))) == NULL)
 		return (no_memory(c));
 	c->records->def = t->def->records;
@@ -685,9 +683,7 @@ tool_clear(struct call *c)
 
 	if (t == NULL)
 		return;
-	if (t->text != NULL)
-		fclose(t->text);
-	free(t->textbuf);
+	held_close(&t->text);
 	free(t->buf);
 	free(t->own);
 	free(t);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "broker.h"
 #include "engine_curl.h"
 #include "log.h"
@@ -169,6 +170,8 @@ broker(int debug, int verbose)
 	/* While the libraries can still be opened. */
 	if (engine_curl_load(&why) == -1)
 		fatalx("%s", why);
+	/* Its parser leaves a byte out that it has no memory for. */
+	json_set_alloc_funcs(alloc_malloc, free);
 	json_object_seed(0);
 	proc_recv_ids(PROC_PIPE_FD, &ids);
 	proc_drop(&ids);

@@ -2,7 +2,7 @@
  * t_print.c: what sandboxctl prints, for people and for programs.
  *
  * regress-objs: ../sandboxctl/output.o ../sandboxctl/output_json.o
- * regress-objs: ../sandboxctl/base64.o
+ * regress-objs: ../sandboxctl/json_lack.o ../sandboxctl/base64.o
  */
 
 #include <atf-c.h>

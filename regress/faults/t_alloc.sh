@@ -279,6 +279,9 @@ session_body()
 		more sandboxctl || break
 		shim sandboxctl off
 		whole "$n"
+		# It waits for input, of whoever may attach to it.
+		"$CTL" ps "$BOX" | awk '$2 == "running" { print $1 }' |
+		    xargs -r -n 1 "$CTL" kill -s KILL
 	done
 	shim sandboxctl off
 	echo "session: $hits, the last of them $n"

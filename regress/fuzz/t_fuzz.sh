@@ -77,7 +77,8 @@ sources()
 			    sandboxd/guest/errcode.c sandboxd/guest/place.c \
 			    lib/filerec.c lib/calls.c lib/codes.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
-			    sandboxctl/output_json.c sandboxctl/base64.c \
+			    sandboxctl/output_json.c sandboxctl/json_lack.c \
+			    sandboxctl/base64.c \
 			    $SPEC \
 			    lib/codes.c lib/text.c $MSG ;;
 	f_record)	echo regress/fuzz/fuzz.c sandboxd/record.c \
@@ -95,7 +96,8 @@ sources()
 			    lib/gproto_call.c lib/gproto_msg.c $MSG ;;
 	f_session)	echo regress/fuzz/fuzz.c sandboxctl/session_line.c \
 			    sandboxctl/session_table.c \
-			    sandboxctl/input_json.c sandboxctl/base64.c \
+			    sandboxctl/input_json.c sandboxctl/json_lack.c \
+			    sandboxctl/base64.c \
 			    $SPEC lib/spec_refuse.c lib/codes.c \
 			    $MSG ;;
 	f_tar)		echo regress/fuzz/fuzz.c sandboxd/guest/tar_read.c \

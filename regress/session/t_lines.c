@@ -4,7 +4,8 @@
  *
  * regress-srcs: stubs.c
  * regress-objs: ../sandboxctl/session_line.o ../sandboxctl/session_table.o
- * regress-objs: ../sandboxctl/input_json.o ../sandboxctl/base64.o
+ * regress-objs: ../sandboxctl/input_json.o ../sandboxctl/json_lack.o
+ * regress-objs: ../sandboxctl/base64.o
  */
 
 #include <sys/types.h>
