@@ -197,7 +197,7 @@ judge_quota(const struct control *t, const struct doctor_facts *f,
 	if (engine_away(f, c))
 		return (ABSENT);
 	if (f->conf->disk != 0 || f->conf->max_disk != 0) {
-		doctor_proof(c, "each workspace is a file system of its own, "
+		doctor_proof(c, "each new workspace is a file system of its own, "
 		    "of at most %llu MiB", (unsigned long long)
 		    ((f->conf->max_disk != 0 ? f->conf->max_disk :
 		    f->conf->disk) >> 20));

@@ -150,6 +150,9 @@ int	 statedir_others(const struct stat *, uid_t);
 int	 statedir_mount(const struct statedir *);
 void	 statedir_unmount(const struct statedir *);
 
+/* peers.c */
+int	 peers_part(int, int);
+
 /* sessions.c */
 int	 sessions_open(const struct config *, int left);
 int	 sessions_listener(void);

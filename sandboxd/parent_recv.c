@@ -24,8 +24,8 @@ recv_open(struct child *c)
 		env.was_running = 1;
 		parent_started();
 		log_info("running");
-		workdir_resume();
 	}
+	workdir_resume();
 	return (0);
 }
 

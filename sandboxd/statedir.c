@@ -598,10 +598,25 @@ mount_is_good(const struct statedir *d)
 	    (vfs.f_flag & ST_NODEV));
 }
 
+/* As an older version has made it, it is a peer of work. */
+static int
+mount_part(const struct statedir *d)
+{
+	int	 fd, ret;
+
+	if ((fd = open(d->mnt, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC)) == -1)
+		return (-1);
+	ret = peers_part(fd, d->work);
+	close(fd);
+	return (ret);
+}
+
 /*
  * An Engine's bind mount cannot ask for nosuid and nodev, but inherits them
  * from where its source lies.  The source is one level below this mount, so
  * that without it there is no source, rather than one without the flags.
+ * What is mounted in it, workspaces with a bound, must not be seen in work.
  */
 int
 statedir_mount(const struct statedir *d)
@@ -609,8 +624,10 @@ statedir_mount(const struct statedir *d)
 	struct mount_attr	 attr;
 	int			 fd, ret = -1;
 
-	if (mount_is_good(d))
-		return (0);
+	if (mount_is_good(d)) {
+		ret = mount_part(d);
+		goto done;
+	}
 	(void)umount2(d->mnt, MNT_DETACH | UMOUNT_NOFOLLOW);
 	if ((fd = dir_make(d->fd, "mnt", 0700, 0, 0)) == -1)
 		goto done;
@@ -622,6 +639,7 @@ statedir_mount(const struct statedir *d)
 		goto done;
 	/* The flags are set before anyone can see it. */
 	if (mount_setattr(fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0 &&
+	    peers_part(fd, d->work) == 0 &&
 	    move_mount(fd, "", d->fd, "mnt", MOVE_MOUNT_F_EMPTY_PATH) == 0)
 		ret = 0;
 	close(fd);

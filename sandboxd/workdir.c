@@ -28,6 +28,7 @@
 #define EMPTIERS_MAX	4		/* at a time */
 #define MAKERS_MAX	4		/* of file systems; a few ms each */
 #define EMPTY_TRIES	3
+#define JOBS_MAX	100000		/* more than sandboxes in all */
 #define EMPTY_SECS	300		/* deadline of one */
 
 enum job_kind {
@@ -54,6 +55,7 @@ struct job {
 };
 
 static TAILQ_HEAD(, job)	 jobs = TAILQ_HEAD_INITIALIZER(jobs);
+static unsigned			 njobs;
 static int			 running[JOB_MAX];
 static const int		 running_max[JOB_MAX] = {
 	[JOB_REMOVE] = EMPTIERS_MAX, [JOB_MAKE] = MAKERS_MAX
@@ -81,6 +83,22 @@ work_done(uint64_t n, uint64_t op, enum code code, const char *fmt, ...)
 	if (code != CODE_OK)
 		log_warnx("%s", m.text);
 	parent_send(ROLE_STORE, MSG_WORK_DONE, op, 0, 0, -1, &m);
+}
+
+/*
+ * Would a workspace that is not there yet be larger than the configuration
+ * has it?  The store and the broker judge that before; users' own limits and
+ * what all have together are the store's alone.
+ */
+static int
+too_large(const struct msg_work *w)
+{
+	uint64_t	 max = env.conf->limits.disk;
+	char		 name[24];
+
+	snprintf(name, sizeof(name), "%" PRIu64, w->n);
+	return (max != 0 && (w->disk == 0 || w->disk > max) &&
+	    faccessat(env.dir.work, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1);
 }
 
 static enum code
@@ -222,7 +240,11 @@ workdir_make(const struct msg_work *w, uint64_t op)
 		return (0);
 	}
 	fault("parent.make.before");
-	if (make_dirs(w, uid, gid) == -1)
+	if (too_large(w))
+		work_done(w->n, op, CODE_POLICY_DENIED, "workspace %" PRIu64
+		    ": disk: %" PRIu64 ": the limit is %" PRIu64, w->n,
+		    w->disk, env.conf->limits.disk);
+	else if (make_dirs(w, uid, gid) == -1)
 		work_done(w->n, op, code_of_errno(errno), "workspace %" PRIu64
 		    ": %s", w->n, strerror(errno));
 	else if (w->disk != 0)
@@ -238,6 +260,7 @@ static void
 job_end(struct job *j, enum code code, const char *text)
 {
 	TAILQ_REMOVE(&jobs, j, entry);
+	njobs--;
 	evtimer_del(&j->timer);
 	if (j->set == env.set)
 		work_done(j->n, j->op, code, "%s%s", code == CODE_OK ? "" :
@@ -417,6 +440,9 @@ job_run(struct job *j)
 {
 	int	 ret;
 
+	/* Whoever would be started now is not ended by anybody. */
+	if (env.state == SET_STOPPING)
+		return;
 	if (j->kind == JOB_MAKE) {
 		if (job_disk(j, workdisk_make) == -1)
 			job_end(j, CODE_INTERNAL, strerror(errno));
@@ -440,7 +466,7 @@ jobs_run(void)
 {
 	struct job	*j;
 
-	for (;;) {
+	while (env.state != SET_STOPPING) {
 		TAILQ_FOREACH(j, &jobs, entry)
 			if (j->pid == 0 &&
 			    running[j->kind] < running_max[j->kind])
@@ -456,8 +482,13 @@ job_new(uint64_t n)
 {
 	struct job	*j;
 
+	if (njobs >= JOBS_MAX) {
+		errno = ENOMEM;
+		return (NULL);
+	}
 	if ((j = calloc(1, sizeof(*j))) == NULL)
 		return (NULL);
+	njobs++;
 	j->n = n;
 	evtimer_set(&j->timer, job_late, j);
 	TAILQ_INSERT_TAIL(&jobs, j, entry);
@@ -500,6 +531,8 @@ workdir_remove(const struct msg_work *w, uint64_t op)
 		j->remove = 1;
 		if (j->pid == 0)
 			job_unmake(j);
+		else
+			(void)kill(j->pid, SIGKILL);
 	}
 	return (0);
 }

@@ -41,6 +41,7 @@ enum disk_end {
 	DISK_OK,
 	DISK_FULL,
 	DISK_RESERVE,
+	DISK_LARGE,
 	DISK_FILE,
 	DISK_NO_MKFS,
 	DISK_MKFS,
@@ -61,6 +62,8 @@ static const struct {
 	    "directory has no room for it" },
 	[DISK_RESERVE] = { CODE_UNSUPPORTED, "disk: the file system of the "
 	    "state directory cannot reserve room (fallocate)" },
+	[DISK_LARGE] = { CODE_UNSUPPORTED, "disk: the file system of the "
+	    "state directory has no files that large" },
 	[DISK_FILE] = { CODE_INTERNAL, "disk: its file cannot be made" },
 	[DISK_NO_MKFS] = { CODE_UNSUPPORTED, "disk: there is no mke2fs: "
 	    "install e2fsprogs" },
@@ -114,7 +117,9 @@ disk_mkfs(const char *path)
 	    "dir_nlink,extra_isize,ext_attr,dir_index,filetype,sparse_super,"
 	    "large_file", "-E", "lazy_itable_init=1,lazy_journal_init=1,"
 	    "nodiscard", path, NULL };
-	char		*envp[] = { NULL };
+	/* Zeros are written: a hole that it made instead would be no room. */
+	char		*envp[] = { (char *)(uintptr_t)"UNIX_IO_NOZEROOUT=1",
+	    NULL };
 	int		 fd;
 
 	if ((fd = open("/dev/null", O_RDWR)) != -1) {
@@ -150,6 +155,25 @@ disk_format(const char *path)
 	    DISK_MKFS);
 }
 
+/* Each of its blocks; those that it has stay as they are. */
+static enum disk_end
+disk_reserve(const struct workdisk *d, int fd)
+{
+	if (fallocate(fd, 0, 0, (off_t)d->size) == 0)
+		return (DISK_OK);
+	switch (errno) {
+	case ENOSPC:
+	case EDQUOT:
+		return (DISK_FULL);
+	case EFBIG:
+		return (DISK_LARGE);
+	case EOPNOTSUPP:
+		return (DISK_RESERVE);
+	default:
+		return (DISK_FILE);
+	}
+}
+
 /* A new one under its first name. */
 static enum disk_end
 disk_new(const struct workdisk *d, const char *name, int *fd)
@@ -157,13 +181,15 @@ disk_new(const struct workdisk *d, const char *name, int *fd)
 	char		 path[PATH_MAX];
 	enum disk_end	 end;
 
-	if ((*fd = openat(d->work, name, O_RDWR | O_CREAT | O_TRUNC |
+	if ((*fd = openat(d->work, name, O_RDWR | O_CREAT |
 	    O_CLOEXEC | O_NOFOLLOW, 0600)) == -1)
 		return (errno == ENOSPC ? DISK_FULL : DISK_FILE);
 	if (flock(*fd, LOCK_EX | LOCK_NB) == -1)
 		return (DISK_BUSY);
-	if (fallocate(*fd, 0, 0, (off_t)d->size) == -1) {
-		end = errno == EOPNOTSUPP ? DISK_RESERVE : DISK_FULL;
+	/* Of a crash, or of who was killed just now. */
+	if (ftruncate(*fd, 0) == -1)
+		return (DISK_FILE);
+	if ((end = disk_reserve(d, *fd)) != DISK_OK) {
 		/* What it got of it is others' need. */
 		(void)unlinkat(d->work, name, 0);
 		return (end);
@@ -213,7 +239,9 @@ disk_fsmount(const char *dev)
 
 	if ((fs = fsopen("ext4", FSOPEN_CLOEXEC)) == -1)
 		return (-1);
+	/* The kernel's thread for them would have them be holes, too. */
 	if (fsconfig(fs, FSCONFIG_SET_STRING, "source", dev, 0) == 0 &&
+	    fsconfig(fs, FSCONFIG_SET_FLAG, "noinit_itable", NULL, 0) == 0 &&
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
 		    MOUNT_ATTR_NODEV);
@@ -302,7 +330,9 @@ disk_open(const struct workdisk *d, const char *name, const char *fresh,
 		*new = 1;
 		return (errno == ENOENT ? disk_new(d, fresh, fd) : DISK_FILE);
 	}
-	return (flock(*fd, LOCK_EX | LOCK_NB) == -1 ? DISK_BUSY : DISK_OK);
+	if (flock(*fd, LOCK_EX | LOCK_NB) == -1)
+		return (DISK_BUSY);
+	return (disk_reserve(d, *fd));
 }
 
 static enum disk_end

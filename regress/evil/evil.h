@@ -68,6 +68,7 @@ void	 play_nodone(void);
 /* evil_works.c */
 void	 play_works(void);
 void	 play_workuser(void);
+void	 play_workdisk(void);
 void	 play_work(void);
 
 /* evil_play.c */

@@ -441,6 +441,7 @@ const struct evil_script	 evil_scripts[] = {
 	{ "store", "nocall", play_nocall },
 	{ "store", "works", play_works },
 	{ "store", "workuser", play_workuser },
+	{ "store", "workdisk", play_workdisk },
 	{ "broker", "history", play_history },
 	{ "broker", "bad", play_bad },
 	{ "broker", "streams", play_streams },

@@ -115,6 +115,26 @@ play_workuser(void)
 	    uids[(evil_set_number_now() - 1) % 5]);
 }
 
+/* Without a bound, or with too high a one: the configuration has another. */
+void
+play_workdisk(void)
+{
+	const uint64_t	 sizes[] = {
+		0, evil_number("limit") + 4096, SBX_DISK_MAX
+	};
+	size_t		 i;
+
+	parent = evil_peer("parent");
+	evil_heard = hear;
+	evil_plain(parent, MSG_OPEN, 0, 0, 0);
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		evil_set_number("disk", sizes[i]);
+		order_done(MSG_WORK_MAKE, 900001 + i,
+		    (uint32_t)evil_number("canary"), 2000000000);
+	}
+	log_info("evil: %u orders done, %u not", done, refused);
+}
+
 /* By who is not the store, for the canary's: made, removed. */
 void
 play_work(void)

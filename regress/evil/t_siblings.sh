@@ -329,6 +329,24 @@ works_body()
 	canaries_check workuser
 	decoys_check workuser
 
+	# A workspace that is larger than the configuration has it.
+	unset EVIL_SETS
+	daemon_conf "restart 1000 per 1s
+		defaults { disk 16M readonly yes }
+		limits { disk 16M per sandbox }"
+	evil_start store workdisk "$@" "limit=16777216"
+	evil_played workdisk
+	log_has "evil: 0 orders done, 3 not" || atf_fail "$(grep evil "$LOG")"
+	[ "$(grep -c "90000[1-3]: disk: [0-9]*: the limit is 16777216" \
+	    "$LOG")" -eq 3 ] || atf_fail "$(grep workspace "$LOG")"
+	evil_next
+	evil_over
+	daemon_stop
+	! ls "$STATE/work" | grep -x '90000[1-3]' || atf_fail "it was made"
+	canaries_check workdisk
+	decoys_check workdisk
+	daemon_conf "restart 1000 per 1s"
+
 	# The store's own orders: it has its sandboxes, and no more.
 	unset EVIL_SETS
 	evil_start store works "$@" "own=$own"
