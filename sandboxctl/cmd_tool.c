@@ -75,7 +75,7 @@ records_end(struct ctl *ctl, struct records *r, int ret,
 			errno = ENOMEM;
 			ret = ctl_errno(ctl, "memory");
 		} else
-			fwrite(r->held.buf, 1, r->held.len, stdout);
+			held_print(&r->held, stdout);
 	}
 	held_close(&r->held);
 	return (ret);

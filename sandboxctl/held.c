@@ -50,6 +50,13 @@ held_whole(struct held *h)
 }
 
 void
+held_print(const struct held *h, FILE *f)
+{
+	if (h->len > 0)
+		(void)fwrite(h->buf, 1, h->len, f);
+}
+
+void
 held_close(struct held *h)
 {
 	if (h->f != NULL)

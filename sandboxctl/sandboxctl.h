@@ -397,6 +397,7 @@ struct held {
 int		 held_open(struct held *);
 /* 0 if buf has all that was written, -1 if there was no memory for it. */
 int		 held_whole(struct held *);
+void		 held_print(const struct held *, FILE *);
 void		 held_close(struct held *);
 
 /* base64.c */

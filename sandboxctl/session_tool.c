@@ -347,7 +347,7 @@ over_records(struct call *c)
 	}
 	answer_begin(c);
 	fprintf(ss.out, "{\"%s\":[", t->def->what);
-	fwrite(t->text.buf, 1, t->text.len, ss.out);
+	held_print(&t->text, ss.out);
 	fputs("],", ss.out);
 	tool_json_bounds(ss.out, &c->result);
 	fputs("}", ss.out);
