@@ -166,8 +166,10 @@ batch_commit(struct batch *b, struct batch_items *items)
 	eventlog_aborted(b->log);
 	batch_settle(b, 1);
 	/* Nothing can be read or written in it any more. */
-	if (b->db->panic)
+	if (b->db->panic) {
+		eventdb_note_damage(b->db);
 		fatalx("database: %s", b->db->why);
+	}
 	return (ret);
 }
 

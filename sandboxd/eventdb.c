@@ -488,7 +488,9 @@ eventdb_open(struct eventdb *e, const char *home)
 	e->refused = eventdb_exists(e, "DB_CONFIG");
 	if (e->refused)
 		return (eventdb_fail(e, 0, "DB_CONFIG: not allowed here"));
-	return (eventdb_start(e));
+	if (eventdb_start(e) == -1)
+		return (-1);
+	return (eventdb_noted(e));
 }
 
 void

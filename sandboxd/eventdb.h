@@ -66,6 +66,8 @@ int	eventdb_open(struct eventdb *, const char *);
 /* When that has failed: for what reason, and then to read what can be. */
 int	eventdb_is_damaged(const struct eventdb *);
 int	eventdb_open_damaged(struct eventdb *);
+/* Of what is served: the next opening is to fail for that reason. */
+void	eventdb_note_damage(struct eventdb *);
 const char *eventdb_bad_table(struct eventdb *);
 void	eventdb_close(struct eventdb *);
 
@@ -102,5 +104,6 @@ int	eventdb_start(struct eventdb *);
 void	eventdb_again(struct eventdb *);
 int	eventdb_look(struct eventdb *, enum eventdb_table);
 int	eventdb_says_damage(const char *);
+int	eventdb_noted(struct eventdb *);
 
 #endif

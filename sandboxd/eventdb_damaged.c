@@ -1,6 +1,7 @@
 /*
  * A damaged database, to be looked at and not written to; and one that has met
- * a bad page while it was served, to be opened again.
+ * a bad page while it was served, to be opened again, or, if the page was to
+ * be written to, to be looked at only from the next start on.
  *
  * Recovery would cut the log at the damage, so nothing of the log is used:
  * what is seen is the tables as they lie on the disk, which is what they were
@@ -10,6 +11,9 @@
  */
 #include <sys/types.h>
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +21,9 @@
 
 #include "eventdb.h"
 #include "log.h"
+
+#define NOTE_FILE	"damaged"
+#define NOTE_MODE	0600
 
 /*
  * Its numbers do not tell: a lack of memory or of space ends an environment as
@@ -151,6 +158,63 @@ eventdb_again(struct eventdb *e)
 	    memcmp(e->mark_hash, hash, sizeof(hash)) != 0)
 		fatalx("database: opened again: the watermark is not what was "
 		    "written");
+}
+
+static int
+note_write(struct eventdb *e)
+{
+	size_t	 len = strlen(e->why);
+	int	 fd, ret;
+
+	if ((fd = openat(e->dirfd, NOTE_FILE, O_WRONLY | O_CREAT | O_TRUNC |
+	    O_CLOEXEC | O_NOFOLLOW, NOTE_MODE)) == -1)
+		return (-1);
+	ret = pwrite(fd, e->why, len, 0) == (ssize_t)len &&
+	    fdatasync(fd) == 0 && fsync(e->dirfd) == 0 ? 0 : -1;
+	close(fd);
+	return (ret);
+}
+
+/*
+ * A page that is bad was met in a transaction, which cannot be finished.  A
+ * start comes by that page, or it would not be here, and the same is to be
+ * written again: so that it does not begin anew for ever, it is told of.
+ */
+void
+eventdb_note_damage(struct eventdb *e)
+{
+	if (!e->spoiled || e->readonly || note_write(e) == 0)
+		return;
+	/* A full disk as well: this is what the reserve is for. */
+	eventdb_ballast_release(e);
+	if (note_write(e) == -1)
+		log_warn("database: %s", NOTE_FILE);
+}
+
+/* -1: that is what the one before has told; all was recovered first. */
+int
+eventdb_noted(struct eventdb *e)
+{
+	char	 why[sizeof(e->why)];
+	ssize_t	 i, n = -1;
+	int	 fd;
+
+	if ((fd = openat(e->dirfd, NOTE_FILE, O_RDONLY | O_CLOEXEC |
+	    O_NOFOLLOW)) == -1 && errno == ENOENT)
+		return (0);
+	if (fd != -1) {
+		n = pread(fd, why, sizeof(why) - 1, 0);
+		close(fd);
+	}
+	if (n <= 0)
+		n = strlcpy(why, "a page", sizeof(why));
+	for (i = 0; i < n; i++)
+		if (!isprint((unsigned char)why[i]))
+			why[i] = '?';
+	why[n] = '\0';
+	eventdb_shut(e);
+	/* What has been found is no error of a call. */
+	return (eventdb_fail(e, 0, "%s", why));
 }
 
 int

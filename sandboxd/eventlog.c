@@ -234,6 +234,20 @@ eventlog_read(struct eventlog *l, uint64_t seq, eventlog_fn fn, void *arg)
 	return (0);
 }
 
+/* The frame of an event that is in an index; what is wrong is told. */
+static int
+eventlog_frame(struct eventlog *l, const uint8_t *key, const uint8_t **frame,
+    size_t *len)
+{
+	switch (eventdb_get(l->db, EDB_EVENTS, key, 8, frame, len)) {
+	case EDB_OK:
+		return (0);
+	case EDB_NOTFOUND:
+		eventlog_bad(l, record_get64(key), "missing");
+	}
+	return (-1);
+}
+
 static int
 eventlog_read_index(void *arg, const uint8_t *key, size_t nkey,
     const uint8_t *val, size_t nval)
@@ -251,9 +265,7 @@ eventlog_read_index(void *arg, const uint8_t *key, size_t nkey,
 	}
 	if (record_get64(key) != c->sbx)
 		return (1);
-	if (eventdb_get(c->log->db, EDB_EVENTS, val, nval, &frame,
-	    &len) != EDB_OK) {
-		eventlog_bad(c->log, record_get64(val), "missing");
+	if (eventlog_frame(c->log, val, &frame, &len) == -1) {
 		c->bad = 1;
 		return (1);
 	}
@@ -316,9 +328,10 @@ collect_one(struct eventlog *l, uint64_t sbx, uint64_t sseq, uint64_t seq)
 	size_t		 len;
 
 	record_put64(key, seq);
-	if (eventdb_get(l->db, EDB_EVENTS, key, 8, &val, &len) != EDB_OK ||
-	    len < sizeof(frame)) {
-		eventlog_bad(l, seq, "missing");
+	if (eventlog_frame(l, key, &val, &len) == -1)
+		return (-1);
+	if (len < sizeof(frame)) {
+		eventlog_bad(l, seq, "no frame");
 		return (-1);
 	}
 	memcpy(frame, val, sizeof(frame));

@@ -31,6 +31,8 @@
 #						name events.db; what the page
 #						has is not handed out; new work
 #						is taken
+#	the same, and it is to be written	one more start, and then as if it
+#						had been found at a start
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
@@ -404,7 +406,8 @@ page_head()
 	atf_set descr '(b86) (c35) a bit in a page of data'
 	atf_set timeout 600
 }
-page_body()
+# page_of_one: good, and in box, old: the one whose page of events.db is its own
+page_of_one()
 {
 	daemon_start
 	await daemon_engine_is_up
@@ -425,7 +428,10 @@ page_body()
 	done
 	box=box-$i
 	old=$(offsets_of good/events.db "needle-$i-end" | tail -n 1)
-
+}
+page_body()
+{
+	page_of_one
 	flip_bit "$STATE/db/events.db" "$old"
 	daemon_start
 	atf_check -s not-exit:0 -o empty -e match:"events.db.*checksum" \
@@ -463,6 +469,53 @@ page_body()
 	daemon_stop
 }
 page_cleanup()
+{
+	daemon_cleanup
+}
+
+# Its history is over, and on the page: what collects it cannot come by.
+atf_test_case collected cleanup
+collected_head()
+{
+	atf_set descr '(b86) (c35) a bad page that is to be written'
+	atf_set timeout 600
+}
+collected_body()
+{
+	page_of_one
+	flip_bit "$STATE/db/events.db" "$old"
+	daemon_conf "retain { history 1s }"
+	daemon_start
+	# It may be gone already: the log's own beginning is as old.
+	timeout 60 "$CTL" delete "$box" >out 2>&1
+	await '"$CTL" status 2>/dev/null | grep -q "^damaged .*events.db"' 60
+	store=$(daemon_child store)
+	atf_check -o match:"^box-40 .*failed" "$CTL" list
+	for n in 1 2 3; do
+		atf_check -s not-exit:0 -o empty \
+		    -e match:"damaged, and can only be read.*events.db" \
+		    "$CTL" create -i other -I no-such-image
+		over_damage
+	done
+	atf_check_equal "$store" "$(daemon_child store)"
+	# What has ended is said once, and there was no second time.
+	atf_check_equal 1 "$(grep -c 'store: fatal: database: events.db' "$LOG")"
+	daemon_stop
+	# The next start says so at once.
+	shown "events.db"
+	atf_check -o match:"^box-40 .*failed" "$CTL" list
+	store=$(daemon_child store)
+	over_damage
+	atf_check_equal "$store" "$(daemon_child store)"
+	daemon_stop
+
+	restore good
+	daemon_start
+	atf_check -o match:"^events" "$CTL" log verify
+	await '! "$CTL" status | grep -q "^damaged"'
+	daemon_stop
+}
+collected_cleanup()
 {
 	daemon_cleanup
 }
@@ -546,6 +599,7 @@ guests_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case guests
+	atf_add_test_case collected
 	atf_add_test_case emptied
 	atf_add_test_case killed
 	atf_add_test_case page
