@@ -10,7 +10,7 @@
  *	engine.c	calls of the Engine
  *	engine_files.c	its archive
  *	exec.c create.c output.c events.c subscribers.c idle.c restart.c start.c
- *	session.c files.c tty.c filters.c	a concern each
+ *	session.c files.c trees.c tty.c filters.c	a concern each
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -47,6 +47,7 @@ struct bench {
 	int		 logged;	/* events at a start */
 	int		 large;		/* MiB of a file */
 	int		 tree;		/* files of 100 KiB */
+	int		 files;		/* of 1 KiB */
 	struct sandbox	*conn;
 	struct proto_sandbox box;	/* a sandbox for what needs one */
 };
@@ -154,6 +155,10 @@ enum row_id {
 	ROW_LARGE_OUT_ENGINE,
 	ROW_GREP,
 	ROW_GREP_ENGINE,
+	ROW_TREE_OUT,
+	ROW_TREE_OUT_ENGINE,
+	ROW_TREE_IN,
+	ROW_TREE_IN_ENGINE,
 
 	ROW_ECHO,
 	ROW_ECHO_99,
@@ -240,6 +245,7 @@ void	 restart_many(const struct proto_sandbox *, int);
 void	 bench_start(void);
 void	 bench_session(void);
 void	 bench_files(void);
+void	 bench_trees(void);
 void	 bench_tty(void);
 void	 bench_filters(void);
 

@@ -9,7 +9,7 @@ atf_fail() {
 	exit 1
 }
 
-CONCERNS=${CONCERNS:-exec flight create output events session files tty \
+CONCERNS=${CONCERNS:-exec flight create output events session files trees tty \
 	subscribers restart idle start filters}
 work=$(mktemp -d "$SBX_SCRATCH/b.XXXXXX")
 here=$SBX_SCRATCH/tests/bench

@@ -5,7 +5,7 @@
  * regress-srcs: rows.c samples.c host.c procs.c client.c engine.c
  * regress-srcs: exec.c create.c output.c events.c subscribers.c idle.c
  * regress-srcs: restart.c start.c session.c filters.c files.c tty.c
- * regress-srcs: engine_files.c
+ * regress-srcs: engine_files.c trees.c
  *
  * usage: h_bench [-q] [-n execs] name=value ... concern ...
  *
@@ -36,6 +36,7 @@ struct bench	 bench = {
 	.logged = 100000,
 	.large = 64,
 	.tree = 1000,
+	.files = 100000,
 };
 
 static const struct {
@@ -69,6 +70,7 @@ static const struct {
 	{ "idle", bench_idle, 0 },
 	{ "session", bench_session, 0 },
 	{ "files", bench_files, 0 },
+	{ "trees", bench_trees, 0 },
 	{ "tty", bench_tty, 0 },
 	{ "filters", bench_filters, 0 },
 	{ "start", bench_start, 1 },
@@ -134,6 +136,7 @@ quick(void)
 	bench.logged = 2000;
 	bench.large = 2;
 	bench.tree = 20;
+	bench.files = 250;
 }
 
 int

@@ -139,6 +139,13 @@ static const struct {
 	[ROW_GREP] = { "search, against grep on the host", "ms", 0, ON_RATIO,
 	    MOST, 1.3 },
 	[ROW_GREP_ENGINE] = { "grep by the Engine's exec", "ms", 0, 0, 0, 0 },
+	[ROW_TREE_OUT] = { "out, against tar on the host", "ms", 0, ON_RATIO,
+	    MOST, 2 },
+	[ROW_TREE_OUT_ENGINE] = { "out by docker cp and tar", "ms", 0, 0, 0,
+	    0 },
+	[ROW_TREE_IN] = { "in, against tar on the host", "ms", 0, 0, 0, 0 },
+	[ROW_TREE_IN_ENGINE] = { "in by tar and docker exec", "ms", 0, 0, 0,
+	    0 },
 
 	[ROW_ECHO] = { "a letter's echo", "us", 0, ON_VALUE, MOST, 1000 },
 	[ROW_ECHO_99] = { "echo, p99", "us", 0, 0, 0, 0 },

@@ -29,6 +29,8 @@ bench_body()
 		in by the Engine's archive
 		out by the Engine's archive
 		search, against grep on the host
+		out, against tar on the host
+		in by tar and docker exec
 		a letter's echo
 		one after the other, each
 		of them in a commit
