@@ -560,3 +560,27 @@ ring_removed(uint64_t n)
 	ring_send(&ring.parent, MSG_WORK_DONE, g.f.op, 0, 0, &done);
 	ring_done(&g);
 }
+
+uint64_t
+ring_ordered(uint32_t type)
+{
+	struct got	 g;
+	uint64_t	 op;
+
+	ring_get(&ring.broker, type, &g);
+	op = g.f.op;
+	ring_done(&g);
+	return (op);
+}
+
+void
+ring_outcome(uint32_t type, uint64_t op, uint64_t n)
+{
+	struct msg_box_state	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.running = type != MSG_BOX_DEAD;
+	m.paused = type == MSG_BOX_PAUSED;
+	ring_send(&ring.broker, type, op, 0, 0, &m);
+}

@@ -97,6 +97,9 @@ void	 ring_make_ready(uint64_t, uint64_t, uint32_t, const char *);
 uint64_t ring_ready(uint64_t, const char *);
 void	 ring_hello(uint64_t, uint64_t, uint32_t);
 uint32_t ring_exec(uint64_t, const char *, uint32_t);
+/* An order to the broker: its operation; and what came of it. */
+uint64_t ring_ordered(uint32_t);
+void	 ring_outcome(uint32_t, uint64_t, uint64_t);
 /* What is undone of it, once it is ordered: all but, or with its workspace. */
 void	 ring_unboxed(uint64_t);
 void	 ring_removed(uint64_t);

@@ -52,30 +52,6 @@ silent(uint64_t n, uint64_t boot, uint64_t probe, uint64_t k)
 }
 
 static uint64_t
-ordered(uint32_t type)
-{
-	struct got	 g;
-	uint64_t	 op;
-
-	ring_get(&ring.broker, type, &g);
-	op = g.f.op;
-	ring_done(&g);
-	return (op);
-}
-
-static void
-outcome(uint32_t type, uint64_t op, uint64_t n)
-{
-	struct msg_box_state	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = n;
-	m.running = type != MSG_BOX_DEAD;
-	m.paused = type == MSG_BOX_PAUSED;
-	ring_send(&ring.broker, type, op, 0, 0, &m);
-}
-
-static uint64_t
 probed(void)
 {
 	struct got	 g;
@@ -94,8 +70,8 @@ stopped(uint64_t n)
 {
 	uint64_t	 op;
 
-	op = ordered(MSG_BOX_KILL);
-	outcome(MSG_BOX_DEAD, op, n);
+	op = ring_ordered(MSG_BOX_KILL);
+	ring_outcome(MSG_BOX_DEAD, op, n);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
 	watch_cause("web", "stopped", CAUSE);
 	watch_count("web", "sandbox.stop", 1);
@@ -132,7 +108,7 @@ back(uint64_t n)
 	uint64_t		 op;
 
 	ring_send(&ring.broker, MSG_ENGINE, 0, 0, 0, &e);
-	op = ordered(MSG_INVENTORY);
+	op = ring_ordered(MSG_INVENTORY);
 	memset(&m, 0, sizeof(m));
 	m.n = n;
 	m.running = 1;
@@ -188,20 +164,20 @@ ATF_TC_BODY(paused, tc)
 	begin(1);
 	req = ring_ref(USER_SESSION, PROTO_PAUSE, "web", 1);
 	ring_answered(req, PROTO_ACCEPTED);
-	op = ordered(MSG_BOX_PAUSE);
+	op = ring_ordered(MSG_BOX_PAUSE);
 	silent(n, BOOT, 0, 1);
 	ring_state(USER_SESSION, "web", "pausing");
-	outcome(MSG_BOX_PAUSED, op, n);
+	ring_outcome(MSG_BOX_PAUSED, op, n);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
 	silent(n, BOOT, 0, 1);
 	ring_state(USER_SESSION, "web", "paused");
 	req = ring_ref(USER_SESSION, PROTO_UNPAUSE, "web", 1);
 	ring_answered(req, PROTO_ACCEPTED);
-	op = ordered(MSG_BOX_UNPAUSE);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
 	silent(n, BOOT, 0, 1);
 	ring_state(USER_SESSION, "web", "resuming");
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
 	number = probed();

@@ -19,31 +19,6 @@ up(void)
 	ring_engine(1);
 }
 
-/* An order to the broker; its operation. */
-static uint64_t
-ordered(uint32_t type)
-{
-	struct got	 g;
-	uint64_t	 op;
-
-	ring_get(&ring.broker, type, &g);
-	op = g.f.op;
-	ring_done(&g);
-	return (op);
-}
-
-static void
-outcome(uint32_t type, uint64_t op, uint64_t n)
-{
-	struct msg_box_state	 m;
-
-	memset(&m, 0, sizeof(m));
-	m.n = n;
-	m.running = type != MSG_BOX_DEAD;
-	m.paused = type == MSG_BOX_PAUSED;
-	ring_send(&ring.broker, type, op, 0, 0, &m);
-}
-
 static void
 box_failed(uint64_t op, uint64_t n, enum code code)
 {
@@ -81,9 +56,9 @@ static uint64_t
 pause_it(uint64_t n)
 {
 	uint32_t	 req = asks(PROTO_PAUSE);
-	uint64_t	 op = ordered(MSG_BOX_PAUSE);
+	uint64_t	 op = ring_ordered(MSG_BOX_PAUSE);
 
-	outcome(MSG_BOX_PAUSED, op, n);
+	ring_outcome(MSG_BOX_PAUSED, op, n);
 	became(req, "paused");
 	return (op);
 }
@@ -100,7 +75,7 @@ ATF_TC_BODY(paused, tc)
 	req = asks(PROTO_PAUSE);
 	second = asks(PROTO_PAUSE);
 	ring_refused(ring_exec(USER_SESSION, "web", 0), CODE_WRONG_STATE);
-	box_failed(ordered(MSG_BOX_PAUSE), n, CODE_ENGINE_ERROR);
+	box_failed(ring_ordered(MSG_BOX_PAUSE), n, CODE_ENGINE_ERROR);
 	ring_refused(req, CODE_ENGINE_ERROR);
 	ring_refused(second, CODE_ENGINE_ERROR);
 	ring_state(USER_SESSION, "web", "ready");
@@ -108,31 +83,31 @@ ATF_TC_BODY(paused, tc)
 	late = pause_it(n);
 	req = asks(PROTO_UNPAUSE);
 	/* What is late is of an operation that is over. */
-	outcome(MSG_BOX_PAUSED, late, n);
-	outcome(MSG_BOX_DEAD, late, n);
-	op = ordered(MSG_BOX_UNPAUSE);
+	ring_outcome(MSG_BOX_PAUSED, late, n);
+	ring_outcome(MSG_BOX_DEAD, late, n);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
 	box_failed(op, n, CODE_ENGINE_ERROR);
 	ring_refused(req, CODE_ENGINE_ERROR);
 	ring_state(USER_SESSION, "web", "paused");
 	req = asks(PROTO_RESUME);
 	second = asks(PROTO_RESUME);
-	op = ordered(MSG_BOX_UNPAUSE);
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	became(req, "ready");
 	became(second, "ready");
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	ring_state(USER_SESSION, "web", "ready");
 	ring_quiet(&ring.broker);
 	ring_skip(&ring.runner, MSG_PROBE);
 	/* It has ended meanwhile. */
 	req = asks(PROTO_PAUSE);
-	outcome(MSG_BOX_DEAD, ordered(MSG_BOX_PAUSE), n);
+	ring_outcome(MSG_BOX_DEAD, ring_ordered(MSG_BOX_PAUSE), n);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
 	ring_refused(req, CODE_CONFLICT);
 	ring_state(USER_SESSION, "web", "stopped");
 	/* None of those that are over makes it anything else. */
-	outcome(MSG_BOX_PAUSED, late, n);
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_outcome(MSG_BOX_PAUSED, late, n);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	box_failed(op, n, CODE_ENGINE_ERROR);
 	ring_quiet(&ring.broker);
 	ring_state(USER_SESSION, "web", "stopped");
@@ -148,21 +123,21 @@ ATF_TC_BODY(overtaken, tc)
 	up();
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(PROTO_PAUSE);
-	late = ordered(MSG_BOX_PAUSE);
+	late = ring_ordered(MSG_BOX_PAUSE);
 	stop = ring_ref(USER_SESSION, PROTO_STOP, "web", 1);
 	ring_refused(req, CODE_CONFLICT);
 	ring_answered(stop, PROTO_ACCEPTED);
-	outcome(MSG_BOX_PAUSED, late, n);
+	ring_outcome(MSG_BOX_PAUSED, late, n);
 	ring_state(USER_SESSION, "web", "stopping");
 	/* It may be paused by now: it goes on, and hears of its end. */
-	op = ordered(MSG_BOX_UNPAUSE);
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	ring_skip(&ring.runner, MSG_GUEST_STOP);
 	ring_state(USER_SESSION, "web", "stopping");
 	req = ring_ref(USER_SESSION, PROTO_DELETE, "web", 1);
 	ring_refused(stop, CODE_CONFLICT);
 	ring_answered(req, PROTO_ACCEPTED);
-	outcome(MSG_BOX_DEAD, op, n);
+	ring_outcome(MSG_BOX_DEAD, op, n);
 	ring_removed(n);
 	became(req, "deleted");
 	ring_stop();
@@ -181,16 +156,16 @@ ATF_TC_BODY(deadline, tc)
 	ring_engine(1);
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(PROTO_PAUSE);
-	op = ordered(MSG_BOX_PAUSE);
+	op = ring_ordered(MSG_BOX_PAUSE);
 	ring_refused(req, CODE_DEADLINE_EXCEEDED);
 	req = asks(PROTO_PAUSE);
-	outcome(MSG_BOX_PAUSED, op, n);
+	ring_outcome(MSG_BOX_PAUSED, op, n);
 	became(req, "paused");
 	req = asks(PROTO_UNPAUSE);
-	op = ordered(MSG_BOX_UNPAUSE);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
 	ring_refused(req, CODE_DEADLINE_EXCEEDED);
 	req = asks(PROTO_RESUME);
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	became(req, "ready");
 	ring_stop();
 }
@@ -216,8 +191,8 @@ ATF_TC_BODY(restart, tc)
 	gone.n = n;
 	gone.bye = 1;
 	ring_send(&ring.runner, MSG_GUEST_GONE, 0, 0, 0, &gone);
-	op = ordered(MSG_BOX_KILL);
-	outcome(MSG_BOX_DEAD, op, n);
+	op = ring_ordered(MSG_BOX_KILL);
+	ring_outcome(MSG_BOX_DEAD, op, n);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
 	/* Its command has ended, and the next guest hears nothing of it. */
 	ring_skip(&ring.runner, MSG_FORGET);
@@ -297,7 +272,7 @@ ATF_TC_BODY(again, tc)
 	ring_answered(ring_ref(USER_SESSION, PROTO_UNPAUSE, "web", 0),
 	    PROTO_ACCEPTED);
 	ring_answered(ring.req, PROTO_END);
-	(void)ordered(MSG_BOX_UNPAUSE);
+	(void)ring_ordered(MSG_BOX_UNPAUSE);
 	ring_kill();
 	ring_start();
 	/* Its guest is there all the time. */
@@ -309,9 +284,9 @@ ATF_TC_BODY(again, tc)
 	op = g.f.op;
 	ring_done(&g);
 	ring_send(&ring.broker, MSG_INVENTORY_END, op, 0, 0, &end);
-	op = ordered(MSG_BOX_UNPAUSE);
+	op = ring_ordered(MSG_BOX_UNPAUSE);
 	req = asks(PROTO_RESUME);
-	outcome(MSG_BOX_UNPAUSED, op, n);
+	ring_outcome(MSG_BOX_UNPAUSED, op, n);
 	became(req, "ready");
 	ring_quiet(&ring.broker);
 	ring_stop();
