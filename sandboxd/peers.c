@@ -69,16 +69,18 @@ propagate(int fd, uint64_t how)
 /*
  * Makes the mount at fd no peer of that at from, whose copy it is or was.
  * Other namespaces still get what is mounted on it, if they got that of from.
+ * Where /proc does not show from, as in a root of another, nobody does.
  */
 int
 peers_part(int fd, int from)
 {
-	unsigned	 group, its;
+	unsigned	 group = 0, its;
+	int		 known;
 
-	if (mount_group(from, &group) == -1)
-		return (-1);
+	known = mount_group(from, &group) == 0;
 	/* One that is mounted nowhere yet is not listed. */
-	if (mount_group(fd, &its) == 0 && (its == 0 || its != group))
+	if (mount_group(fd, &its) == 0 && (its == 0 ||
+	    (known && its != group)))
 		return (0);
 	if (propagate(fd, MS_PRIVATE) == -1)
 		return (-1);
