@@ -19,6 +19,7 @@ struct attached {
 	char		 owner[16];	/* "uid/" as the user wrote it */
 	char		 exec[EXEC_ID_MAX + 17]; /* "" until accepted */
 	int		 watches;	/* it is not ours to end */
+	int		 aside;		/* all that it says is no result */
 	int		 cancelled;	/* KILL was sent */
 	int		 error;		/* errno of our output */
 };
@@ -103,7 +104,7 @@ attached_out(void *arg, int stream, const void *data, size_t len)
 	int		 fd = STDOUT_FILENO;
 
 	/* One stream that was asked for alone is what is to be read. */
-	if (stream == 2 && at->ctl->stream == 0)
+	if (at->aside || (stream == 2 && at->ctl->stream == 0))
 		fd = STDERR_FILENO;
 	if (at->error == 0) {
 		if (exec_write(fd, data, len, attached_woken, at) == 0)
@@ -325,6 +326,40 @@ exec_attached(struct ctl *ctl, char *sandbox, char **argv, int argc)
 	memset(&info, 0, sizeof(info));
 	return (attached_end(&at, sandbox_run(ctl->conn, &req, &io, &info),
 	    &info));
+}
+
+/*
+ * The command line that makes a sandbox fit for use, before anybody has it:
+ * with no input, and what it says is not what sandboxctl is asked for.
+ */
+int
+exec_prepare(struct ctl *ctl, char *sandbox, const char *line)
+{
+	char			*argv[] = { (char *)(uintptr_t)"/bin/sh",
+				    (char *)(uintptr_t)"-c",
+				    (char *)(uintptr_t)line };
+	struct proto_exec	 req;
+	struct proto_exec_info	 info;
+	struct sandbox_io	 io;
+	struct attached		 at;
+	int			 status;
+
+	memset(&req, 0, sizeof(req));
+	req.sandbox = sandbox;
+	req.argv.v = argv;
+	req.argv.n = sizeof(argv) / sizeof(argv[0]);
+	req.dir = (char *)(uintptr_t)"";
+	req.flags = EXEC_ATTACH;
+	if ((status = attached_begin(ctl, &at, &io, sandbox)) != 0)
+		return (status);
+	io.in = -1;
+	at.aside = 1;
+	memset(&info, 0, sizeof(info));
+	if (sandbox_run(ctl->conn, &req, &io, &info) == -1)
+		return (ctl_error(ctl));
+	status = exec_status(ctl, &info);
+	msg_clear(&info, proto_def(PROTO_EXEC_INFO));
+	return (status);
 }
 
 /* One that runs already, on no terminal. */

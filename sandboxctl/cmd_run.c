@@ -119,8 +119,9 @@ cmd_run(struct ctl *ctl)
 	if (exec_check(ctl, ctl->argv, ctl->argc) == -1 ||
 	    seeds_check(ctl) != 0)
 		return (EXIT_OURS);
-	if ((n = run_create(ctl, &m)) == 0 &&
-	    seeds_put(ctl, m.id) == -1)
+	if ((n = run_create(ctl, &m)) == 0)
+		seeds_dir(ctl, m.id);
+	if (n == 0 && seeds_put(ctl, m.id) == -1)
 		return (signals_got() != 0 ? EXIT_SIGNAL + signals_got() :
 		    EXIT_OURS);
 	if (n == 0 && signals_got() != 0)

@@ -81,6 +81,7 @@ cmd_create(struct ctl *ctl)
 	while (sandbox_create(ctl->conn, &req, &acc, &s) == -1)
 		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
 			return (ctl_error(ctl));
+	seeds_dir(ctl, acc.id);
 	if ((ret = seeds_put(ctl, acc.id)) == 0)
 		seeds_mark(ctl, acc.id);
 	if (ret == -1 && !ctl->keep_failed)

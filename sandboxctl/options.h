@@ -94,6 +94,8 @@ take_fn		 take_stream, take_string, take_strings;
 	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
 #define OPT_SEED							\
 	OPT_STRINGS('C', "local:remote", seeds, "local:remote")
+#define OPT_PREPARE							\
+	OPT_STRING('P', "command", prepare, "a command line")
 #define OPT_PIDS							\
 	{ .letter = 'p', .arg = "pids", .take = take_count, OPT_AT(pids), \
 	    .min = 1, .max = UINT32_MAX,				\

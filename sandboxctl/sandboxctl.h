@@ -122,6 +122,7 @@ struct ctl {
 	struct strv		 seeds;		/* -C; local:remote */
 	int			 secrets;	/* -A; and keys too */
 	int			 keep_failed;	/* -F */
+	const char		*prepare;	/* -P */
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
@@ -192,6 +193,7 @@ int		 cmd_exec(struct ctl *);
 int		 exec_check(struct ctl *, char **, int);
 int		 exec_attached(struct ctl *, char *, char **, int);
 int		 exec_attach(struct ctl *, struct proto_attach *);
+int		 exec_prepare(struct ctl *, char *, const char *);
 int		 logs_watch(struct ctl *, struct proto_attach *);
 int		 exec_status(struct ctl *, const struct proto_exec_info *);
 void	 exec_cancel(struct sandbox *, char *, int *);
@@ -288,6 +290,7 @@ int		 tree_put(struct ctl *, const char *, const char *,
 /* seed.c */
 int		 seeds_check(struct ctl *);
 int		 seeds_put(struct ctl *, char *);
+void		 seeds_dir(struct ctl *, char *);
 void		 seeds_mark(struct ctl *, char *);
 
 /* progress.c */

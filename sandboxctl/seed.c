@@ -1,7 +1,7 @@
 /*
- * seed.c: what a new sandbox is given before anybody hears of it: -C of create
- * and run.  It is read here, with the rights of who calls us; a sandbox that
- * does not get all of it is removed again.
+ * seed.c: what a new sandbox is given before anybody hears of it: -C and -P of
+ * create and run.  It is read here, with the rights of who calls us; a sandbox
+ * that does not get all of it is removed again.
  */
 
 #include <sys/stat.h>
@@ -35,9 +35,9 @@ seeds_check(struct ctl *ctl)
 	struct stat	 st;
 	size_t		 i;
 
-	if (ctl->seeds.n > 0 && ctl->detach)
-		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "-C "
-		    "needs a sandbox that is ready: it does not go with -d"));
+	if ((ctl->seeds.n > 0 || ctl->prepare != NULL) && ctl->detach)
+		return (ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "what "
+		    "needs a sandbox that is ready does not go with -d"));
 	for (i = 0; i < ctl->seeds.n; i++) {
 		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
 		    &remote) == -1)
@@ -103,6 +103,38 @@ seeds_mark(struct ctl *ctl, char *id)
 	}
 }
 
+/*
+ * The directory of -w.  Where it cannot be made the first command that is to
+ * start there is told, and nobody is who does not need it.
+ */
+void
+seeds_dir(struct ctl *ctl, char *id)
+{
+	struct proto_call	 c;
+
+	if (ctl->dir == NULL || ctl->detach)
+		return;
+	file_call(ctl, &c, CALL_MKDIR, ctl->dir);
+	c.sandbox = id;
+	c.flags = CALL_F_PARENTS;
+	(void)sandbox_file_call(ctl->conn, &c, NULL, NULL);
+}
+
+/* What was put there may be what it runs. */
+static int
+seed_prepare(struct ctl *ctl, char *id)
+{
+	char	 text[64];
+	int	 status;
+
+	if (ctl->prepare == NULL)
+		return (0);
+	if ((status = exec_prepare(ctl, id, ctl->prepare)) == 0)
+		return (0);
+	snprintf(text, sizeof(text), "its -P ended with status %d", status);
+	return (file_local(ctl, CODE_INTERNAL, id, text));
+}
+
 /* 0: all is there; else the sandbox is not, unless that was asked for. */
 int
 seeds_put(struct ctl *ctl, char *id)
@@ -111,7 +143,7 @@ seeds_put(struct ctl *ctl, char *id)
 	const char	*remote;
 	size_t		 i;
 
-	if (ctl->seeds.n == 0)
+	if (ctl->seeds.n == 0 && ctl->prepare == NULL)
 		return (0);
 	/* Who is interrupted has still to remove what it has made. */
 	if (signals_catch() == -1)
@@ -122,7 +154,7 @@ seeds_put(struct ctl *ctl, char *id)
 		    sizeof(local), &remote) == -1 ||
 		    seed_put(ctl, id, local, remote) != 0)
 			break;
-	if (i == ctl->seeds.n)
+	if (i == ctl->seeds.n && seed_prepare(ctl, id) == 0)
 		return (0);
 	if (ctl->keep_failed)
 		file_local(ctl, CODE_INTERNAL, id,

@@ -375,8 +375,8 @@ refused_cleanup()
 atf_test_case seeds cleanup
 seeds_head()
 {
-	atf_set descr 'create -C and run -C: before ready, but for secrets'
-	atf_set timeout 180
+	atf_set descr 'create -C, -P and run: before ready, but for secrets'
+	atf_set timeout 300
 }
 seeds_body()
 {
@@ -417,7 +417,40 @@ seeds_body()
 	done
 	atf_check -s exit:64 -e match:'does not go with -d' \
 	    "$CTL" create -d -C src:x
-	atf_check -o inline:'1\n' sh -c "'$CTL' list | grep -c ready"
+	# What makes it fit for use comes last; what it says is not the name.
+	atf_check -o inline:'fit\n' -e inline:'ran one\nand told\n' \
+	    "$CTL" create -i fit -C one.pem:keys/one -e A=ran \
+	    -P 'read x; echo $A $(cat keys/one)$x; echo and told >&2' <one.pem
+	atf_check "$CTL" delete fit
+	atf_check -o inline:'made\n' "$CTL" run -P 'echo made >f' cat f
+	# Where commands start is made, if it can be.
+	atf_check -o inline:'/workspace/a/b\ndrwxr-xr-x .\n' "$CTL" run \
+	    -w /workspace/a/b sh -c 'pwd; stat -c "%A %n" .'
+	atf_check -o inline:'away\n' "$CTL" create -i away -w /workspace/c \
+	    -P '[ "$(pwd)" = /workspace/c ]'
+	atf_check "$CTL" delete away
+	atf_check -s exit:126 -e match:'no such working directory' \
+	    "$CTL" run -w /etc/none true
+	atf_check -s not-exit:0 -o empty -e match:'status 3 ' \
+	    -e match:'it is removed' "$CTL" create -i unfit -P 'exit 3'
+	atf_check -s exit:75 -o empty -e match:'unfit is deleted' \
+	    "$CTL" stat unfit f
+	atf_check -s not-exit:0 -o inline:'lame\n' -e match:'it is kept' \
+	    "$CTL" create -F -i lame -P 'exit 3'
+	atf_check -s exit:125 -e match:'it is removed' \
+	    "$CTL" run -P nosuch true
+	atf_check -s exit:64 -e match:'does not go with -d' \
+	    "$CTL" create -d -P true
+	"$CTL" create -i late -P 'echo begun; sleep 1000' >out 2>err &
+	_pid=$!
+	await 'grep -q begun err' 60
+	kill -TERM $_pid
+	wait $_pid
+	atf_check_equal 143 $?
+	atf_check -s exit:75 -o empty -e match:'late is deleted' \
+	    "$CTL" stat late f
+	[ ! -s out ] || atf_fail "it is named: $(cat out)"
+	atf_check -o inline:'2\n' sh -c "'$CTL' list | grep -c ready"
 	daemon_stop
 }
 seeds_cleanup()
