@@ -369,9 +369,19 @@ changes_body()
 	    ': >"$(printf "x\ny\\\\z\377")"' </dev/null
 	atf_check_equal 1 "$(wc -l <err)"
 	atf_check -o match:'^made x.012y.134z' cat err
+	# What came and went is none, nor is what was opened for writing alone;
+	# what was moved out of it was removed, and so was what had gone by a
+	# relative name.
+	run 'mkdir d2; echo x >d2/x; echo y >d2/y; echo r >r'
+	atf_check -o inline:'r\n' -e save:err "$CTL" exec -c "$BOX" sh -c \
+	    'echo x >t; mv t t2; rm t2; cat <>r; cd d2; rm x; mv y /tmp
+	    : >"$(printf "caf\303\251.txt")"' </dev/null
+	LC_ALL=C sort err >got
+	printf 'made d2/caf\303\251.txt\nremoved d2/x\nremoved d2/y\n' >want
+	atf_check -o file:want cat got
 	# Nobody has asked for these.
 	run true
-	changed "$BOX.6" -o empty
+	changed "$BOX.8" -o empty
 	daemon_stop
 }
 changes_cleanup()

@@ -1,9 +1,11 @@
 """The cases of contract.py: by block, each with the titles of the suites."""
 
 import json
+import os
+import tempfile
 
 from contract import case
-from driver import b64, need
+from driver import b64, need, output
 
 EVERY = bytes(range(256))
 ODD = "it's \"q\" $x `y` \\n ;&|<> {a} #"
@@ -12,13 +14,25 @@ ODD = "it's \"q\" $x `y` \\n ;&|<> {a} #"
 # --- lifecycle and command execution
 
 @case("lifecycle", "J id is a non-empty string", "J running after create",
-      "J not running after close", "P re-attach by id")
+      "J not running after close", "P re-attach by id", "P env at create",
+      "P workdir", "P labels of 63 and 128 bytes")
 def lifecycle(b):
-    all = b.s.good("create", wait=1)
+    labels = {"case%d" % i: "x" * 128 for i in range(4)}
+    labels["k" * 63] = "two"
+    all = b.s.good("create", wait=1, labels=labels, workdir="/tmp",
+                   env={"GREETING": "two words"})
     name = all[-2]["sandbox"]["id"]
     need(name and all[-2]["sandbox"]["state"] == "ready", all)
-    x = b.s.good("tool_execute", sandbox=name, command="echo hi")
-    need(x[0]["tool_execute"]["output"] == "hi\n", x)
+    x = b.s.good("tool_execute", sandbox=name,
+                 command="echo \"$GREETING\"; pwd")
+    need(x[0]["tool_execute"]["output"] == "two words\n/tmp\n", x)
+    for want, n in [(labels, 1), ({"case1": "x" * 128, "k" * 63: "two"}, 1),
+                    ({"case1": "x" * 128, "k" * 63: "one"}, 0)]:
+        need(len(b.s.good("list", labels=want)) == n + 1, want)
+    all = b.s.call("create", wait=1, id=name)
+    need(all[-1]["error"]["code"] == "already_exists", all)
+    all = b.s.call("tool_execute", sandbox="nosuch", command="echo hi")
+    need(all[-1]["error"]["code"] == "not_found", all)
     b.s.good("delete", id=name, wait=1)
     for _ in range(2):
         all = b.s.call("tool_execute", sandbox=name, command="echo hi")
@@ -49,7 +63,10 @@ def execute_ends(b):
     need(b.sh("nonexistent_command")["exit_code"] == 127)
     answers(b, "kill -9 $$", "", 137)
     answers(b, "cat; echo done", "done\n")
-    answers(b, "sleep 60 & echo hi", "hi\n")
+    # It runs yet when that is answered, and this.
+    answers(b, "sleep 3973 & echo hi", "hi\n")
+    x = b.sh("cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '")
+    need("sleep 3973" in x["output"], x)
 
 
 @case("execute", "P timeout answers 124", "P nothing is left of it")
@@ -196,6 +213,10 @@ def permission(b):
     need(b("ls", "d") == "permission_denied")
     x = b("grep", ".", pattern="secret")
     need(x["matches"] == [] and x["denied"], x)
+    x = b("glob", ".", pattern="d/**")
+    need(x["files"] == [] and x["denied"], x)
+    need(b("write", "d/x", data="") == "permission_denied")
+    need(b("delete", "d") == "permission_denied")
     b.sh("chmod 700 d", dir=b.dir)
 
 
@@ -358,14 +379,35 @@ def edit_missing(b):
 CRLF = [("a\r\nb\r\n", "a\nb", "c\nd", "c\r\nd\r\n"),
         ("a\nb\n", "a\r\nb", "c\r\nd", "c\nd\n"),
         ("a\r\nb\n", "a\r\nb", "c", "c\n"),
-        ("a\nb\n", "a\nb", "c", "c\n")]
+        ("a\nb\n", "a\nb", "c", "c\n"),
+        ("a\r\nb\r\n", "a\r\nb", "c", "c\r\n"),
+        ("a\nb\r\n", "b\r\n", "c\r\n", "a\nc\r\n"),
+        ("a\r\nb\r\n", "b\n", "", "a\r\n"),
+        ("a\r\nb\r\n", "b", "x\ny", None),
+        ("a\r\nb", "a\nb\n", "x", "not_found"),
+        ("a\r\nb\r\na\r\nb", "a\nb", "x", "conflict"),
+        ("a\rb", "a\nb", "x", "not_found")]
 for text, old, new, after in CRLF:
-    @case("edit", "P CRLF of %r" % text)
+    @case("edit", "P CRLF of %r in %r" % (old, text))
     def crlf(b, text=text, old=old, new=new, after=after):
         b.put("f", text)
         x = b("edit", "f", old=old, new=new, crlf=1)
+        if after in ("not_found", "conflict"):
+            need(x == after, x)
+            b.same("f", text)
+            return
         need(isinstance(x, dict) and x["occurrences"] == 1, x)
-        b.same("f", after)
+        # What has no line end to be found by is put in as it is.
+        b.same("f", "a\r\nx\ny\r\n" if after is None else after)
+
+
+@case("edit", "P bytes that are no UTF-8 stay", "P an edited link stays one")
+def edit_odd(b):
+    b.put("f", b"a\xff one \x80")
+    b.sh("ln -s f l", dir=b.dir)
+    need(b("edit", "l", old="one", new="two")["occurrences"] == 1)
+    b.same("f", b"a\xff two \x80")
+    answers(b, "[ -L l ] && cat f | wc -c", "8\n", dir=b.dir)
 
 
 # --- ls
@@ -480,6 +522,12 @@ def glob(b):
         need(" ".join(got) == want, pattern, members, got)
     x = b("glob", ".", pattern="**", max=2)
     need(len(x["files"]) == 2 and x["truncated"], x)
+    # Neither what a link leads to, nor what is no file of the image's.
+    b.sh("ln -s / out; ln -s a1.py in", dir=b.dir)
+    need(b.names("glob", ".", pattern="out/**") == [])
+    need(b.names("glob", ".", pattern="in") == ["in"])
+    for d in ("proc", "sys", "dev"):
+        need(b.names("glob", "/", pattern=d + "/**", max=1) == [], d)
     need(b("glob", ".", pattern="../*") == "invalid_argument")
     need(b("glob", "no", pattern="*") == "file_not_found")
 
@@ -487,8 +535,7 @@ def glob(b):
 # --- initial files, delete, and all of them in a row
 
 @case("initialFiles", "J two files", "J nested", "J empty map",
-      "J via read", "J via download", "J run as script", "J via ls",
-      "P setup script")
+      "J via read", "J via download", "J run as script", "J via ls")
 def initial(b):
     paths = [b.at("run.sh"), b.at("in/er/f")]
     need([f["error"] for f in b("upload", paths=paths, contents=[
@@ -498,6 +545,35 @@ def initial(b):
     need(b("download", paths=paths)[1]["content"] == b64(b"text"))
     answers(b, "sh run.sh x", "ran x\n", dir=b.dir)
     need(b.names("ls", ".") == ["in", "run.sh"])
+
+
+def ctl(b, *argv):
+    """A command of sandboxctl: its output, and its status."""
+    all = b.s.good("ctl", argv=list(argv))
+    return output(all, 1), [a["exited"]["code"] for a in all
+                            if "exited" in a][0]
+
+
+@case("initialFiles", "J by create", "P setup script",
+      "P failing setup script leaves no sandbox", "P readiness")
+def initial_create(b):
+    box = b.s.good("show", id=b.name)[0]["sandbox"]
+    opts = ["-I", box["image"]] + ["-u", "root"] * (b.user == "root")
+    with tempfile.TemporaryDirectory() as d:
+        os.mkdir(d + "/in")
+        with open(d + "/in/run.sh", "wb") as f:
+            f.write(b"echo ran $1 >told\n")
+        opts += ["-C", d + "/in:a/b", "-C", d + "/in/run.sh:one"]
+        for last, ok in [("sh a/b/run.sh x", 1), ("sh one; exit 4", 0)]:
+            name = "c%d-%s-%d" % (os.getpid(), b.kind, ok)
+            _, code = ctl(b, "create", "-i", name, *opts, "-P", last)
+            need((code == 0) == ok, code)
+            all = b.s.call("tool_read", sandbox=name, path="told")
+            if ok:
+                need(all[0]["tool_read"]["content"] == "ran x\n", all)
+                b.s.good("delete", id=name, wait=1)
+            else:
+                need(all[-1]["error"]["code"] == "wrong_state", all)
 
 
 @case("delete", "P tree", "P dangling link", "P missing is not found",
