@@ -336,6 +336,17 @@ refused_body()
 	atf_check test ! -e out/abs -a ! -h out/abs -a ! -h out/up
 	atf_check -s exit:73 -e match:'some of its entries' -o save:s \
 	    "$CTL" get -r "$BOX" t -
+	# Nor is what would hold up a reader opened on the way in.
+	mkdir special
+	echo x >special/f
+	mkfifo special/p
+	mknod special/c c 5 0
+	/usr/bin/python3 -I -c 'import socket
+socket.socket(socket.AF_UNIX).bind("special/s")'
+	atf_check -s not-exit:0 -e save:err "$CTL" put -r "$BOX" special .
+	atf_check -o match:'special/p: a FIFO' -o match:'special/s: a socket' \
+	    -o match:'special/c: a device' cat err
+	atf_check -o inline:'f\n' "$CTL" ls "$BOX" special
 	# Excludes, and the file that has them.
 	mkdir -p ex/a/node_modules ex/b ex/keep
 	touch ex/a/x.o ex/a/y.c ex/b/z.o ex/keep/z.o ex/a/node_modules/m \

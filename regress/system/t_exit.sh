@@ -78,13 +78,13 @@ detached_head()
 detached_body()
 {
 	world
-	box
+	box -e X=4 -e Y=6
 	atf_check -o save:exec "$CTL" exec -d -e X=5 -w /tmp "$BOX" \
-	    sh -c 'echo $X; pwd; echo oops >&2; exit 3'
+	    sh -c 'echo $X $Y; pwd; echo oops >&2; exit 3'
 	e=$(cat exec)
 	atf_check -s exit:3 "$CTL" wait "$e"
 	atf_check -s exit:3 "$CTL" wait "$e"
-	atf_check -o inline:"5\n/tmp\n" -e inline:"oops\n" "$CTL" logs "$e"
+	atf_check -o inline:"5 6\n/tmp\n" -e inline:"oops\n" "$CTL" logs "$e"
 	atf_check -o match:"$e" "$CTL" ps -a "$BOX"
 	atf_check -o not-match:"$e" "$CTL" ps "$BOX"
 	daemon_stop
