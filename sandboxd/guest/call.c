@@ -181,18 +181,21 @@ worker_new(void)
 		worker_child(ctl[1]);
 	close(ctl[1]);
 	c->ctl = ctl[0];
-	c->readable = c->dead = 0;
+	c->readable = c->dead = c->blocked = 0;
 	return (c);
 }
 
+/* One that waits, or a fresh one. */
 static struct call *
-worker_get(void)
+worker_get(int *fresh)
 {
 	int	 i;
 
+	*fresh = 0;
 	for (i = 0; i < WORKERS; i++)
 		if (calls[i].pid != 0 && calls[i].k == 0)
 			return (&calls[i]);
+	*fresh = 1;
 	return (worker_new());
 }
 
@@ -251,11 +254,35 @@ call_set(struct call *c, uint64_t k, const struct gp_call *m)
 	c->k = k;
 	c->sent = c->acked = c->base = c->end = c->told = 0;
 	c->total = UINT64_MAX;
-	c->in_over = c->out_over = c->blocked = 0;
+	c->in_over = c->out_over = 0;
 	c->net = m->op == CALL_CONNECT;
 	c->mark[0] = '\0';
 	if ((c->writes = !op_reads(m->op)))
 		changed_meet(NULL);
+}
+
+/*
+ * A worker that has the call, or NULL.  One that waited may have died, or not
+ * have read yet what came of the input of a call that failed: another one has
+ * nothing to do with that.
+ */
+static struct call *
+call_give(uint64_t k, const struct gp_call *m, const uint8_t *buf, size_t len,
+    int fd)
+{
+	struct call	*c;
+	int		 fresh;
+
+	do {
+		if ((c = worker_get(&fresh)) == NULL)
+			return (NULL);
+		call_set(c, k, m);
+		if (packet_put(c->ctl, buf, len, fd, MSG_DONTWAIT) ==
+		    (ssize_t)len)
+			return (c);
+		call_leave(c);
+	} while (!fresh);
+	return (NULL);
 }
 
 /* A frame of the runner's: CALL. */
@@ -274,23 +301,14 @@ call_start(const struct gp_frame *f)
 	}
 	if (call_mark(f->k, &m))
 		return (0);
-	if ((c = worker_get()) == NULL) {
+	/* A frame is a packet, as it came. */
+	c = call_give(f->k, &m, f->data - GP_HDRLEN, f->total, m.op ==
+	    CALL_DIFF || m.op == CALL_CHANGES ? mark_fd(m.pattern) : -1);
+	if (c == NULL)
 		call_over(f->k, CODE_LIMIT_EXCEEDED, 0,
 		    "no process can be made for it");
-		return (0);
-	}
-	call_set(c, f->k, &m);
-	if (m.op == CALL_MARK)
+	else if (m.op == CALL_MARK)
 		memcpy(c->mark, m.pattern, strlen(m.pattern) + 1);
-	/* A frame is a packet, as it came. */
-	if (packet_put(c->ctl, f->data - GP_HDRLEN, f->total, m.op ==
-	    CALL_DIFF || m.op == CALL_CHANGES ? mark_fd(m.pattern) : -1,
-	    MSG_DONTWAIT) !=
-	    (ssize_t)f->total) {
-		call_over(f->k, CODE_UNAVAILABLE, 0,
-		    "its process was killed");
-		call_leave(c);
-	}
 	return (0);
 }
 
@@ -305,7 +323,7 @@ call_abort(struct call *c, enum code code, const char *text)
 	call_over(k, code, sent, text);
 }
 
-/* 1: the packet has left; 0: not now. */
+/* 1: the packet has left; 0: not now; -1: nobody would tell when. */
 static int
 call_packet(struct call *c, const uint8_t *buf, size_t len)
 {
@@ -316,13 +334,21 @@ call_packet(struct call *c, const uint8_t *buf, size_t len)
 	} while (n == -1 && errno == EINTR);
 	if (n == (ssize_t)len)
 		return (1);
-	/* One that has died shows by the end of its socket. */
 	if (n == -1 && errno == EAGAIN) {
 		if (!c->blocked)
 			watch_more(c->ctl, SRC_CALL, c - calls, 1);
 		c->blocked = 1;
+		return (0);
 	}
-	return (0);
+	/* One that has died shows by the end of its socket. */
+	return (n == -1 && (errno == EPIPE || errno == ECONNRESET) ? 0 : -1);
+}
+
+/* The kernel has no memory for a packet, or PID 1 none for the rest. */
+static void
+call_no_memory(struct call *c)
+{
+	call_abort(c, CODE_LIMIT_EXCEEDED, "no memory for its input");
 }
 
 /* STOP: what is under way ends, with a word to who waits for it. */
@@ -346,6 +372,7 @@ call_feed(struct call *c)
 	struct gp_input_end	 e;
 	size_t			 pos;
 	ssize_t			 n;
+	int			 left = 1;
 
 	while (c->base < c->end) {
 		pos = c->base % GP_WINDOW;
@@ -357,16 +384,18 @@ call_feed(struct call *c)
 		if (m.len > GP_WINDOW - pos)
 			m.len = GP_WINDOW - pos;
 		n = gp_encode_input(buf, sizeof(buf), c->k, &m);
-		if (n == -1 || !call_packet(c, buf, n))
-			return;
+		if (n == -1 || (left = call_packet(c, buf, n)) != 1)
+			break;
 		c->base += m.len;
 	}
-	if (c->end == c->total && !c->in_over) {
+	if (c->base == c->total && !c->in_over) {
 		e.total = c->total;
 		n = gp_encode_input_end(buf, sizeof(buf), c->k, &e);
-		if (n != -1 && call_packet(c, buf, n))
+		if (n != -1 && (left = call_packet(c, buf, n)) == 1)
 			c->in_over = 1;
 	}
+	if (left == -1)
+		call_no_memory(c);
 }
 
 int
@@ -375,6 +404,7 @@ call_input(const struct gp_frame *f)
 	struct gp_input	 m;
 	struct call	*c;
 	size_t		 pos, n;
+	int		 left = 0;
 
 	if (gp_decode_input(&m, f) == -1)
 		return (-1);
@@ -384,13 +414,15 @@ call_input(const struct gp_frame *f)
 	    m.len > c->total - c->end)
 		return (-1);
 	/* Usually it takes it at once. */
-	if (c->base == c->end && !c->blocked && call_packet(c,
-	    f->data - GP_HDRLEN, f->total)) {
+	if (c->base == c->end && !c->blocked)
+		left = call_packet(c, f->data - GP_HDRLEN, f->total);
+	if (left == 1) {
 		c->base = c->end += m.len;
 		return (0);
 	}
-	if (c->ring == NULL && (c->ring = ring_get()) == NULL) {
-		call_abort(c, CODE_LIMIT_EXCEEDED, "no memory for its input");
+	if (left == -1 || (c->ring == NULL &&
+	    (c->ring = ring_get()) == NULL)) {
+		call_no_memory(c);
 		return (0);
 	}
 	pos = c->end % GP_WINDOW;
@@ -550,17 +582,10 @@ call_own(uint64_t exec, const struct gp_call *m, int fd)
 {
 	static uint8_t	 buf[GP_HDRLEN + GP_MAX_CALL];
 	uint64_t	 k = exec | CALL_OWN | GP_CALL_BIT;
-	struct call	*c;
 	ssize_t		 n;
 
 	n = gp_encode_call(buf, sizeof(buf), k, m);
-	if (n == -1 || (c = worker_get()) == NULL)
-		return (-1);
-	call_set(c, k, m);
-	if (packet_put(c->ctl, buf, n, fd, MSG_DONTWAIT) == n)
-		return (0);
-	call_leave(c);
-	return (-1);
+	return (n == -1 || call_give(k, m, buf, n, fd) == NULL ? -1 : 0);
 }
 
 /* Nobody waits for it any more. */
