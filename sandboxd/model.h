@@ -133,6 +133,8 @@ struct exec_row {
 	uint64_t	 dropped2;
 	uint32_t	 background;
 	uint64_t	 shown;		/* of stream 1, at the last DETACH */
+	uint64_t	 timeout;	/* ms; 0: none, or of an older one */
+	uint64_t	 due;		/* log's clock: its limit is over */
 };
 
 /* A request that is answered later. */

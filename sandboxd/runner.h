@@ -177,6 +177,7 @@ struct exec {
 	int		 resize;	/* the guest is to be told */
 	struct exec_changed *changed;	/* EXEC_CHANGES; NULL until told */
 	int		 late;		/* its end is, and how much */
+	int		 counted;	/* its limit began before we did */
 	struct event	 due;
 };
 
@@ -339,6 +340,7 @@ void		 silent_counts(struct box *, uint64_t);
 int		 silent_recv_pong(struct guest *, const struct gp_frame *);
 void		 silent_exec_init(struct exec *);
 void		 silent_exec_begun(struct exec *);
+void		 silent_exec_counts(struct exec *);
 void		 silent_exec_over(struct exec *);
 
 /* runner_listen.c */

@@ -131,6 +131,8 @@ exec_new(struct box *box, const struct msg_start *m)
 	if (ex->flags & EXEC_INPUT)
 		ex->in = input_new(ex, !ex->again);
 	silent_exec_init(ex);
+	if (ex->args == NULL)
+		silent_exec_counts(ex);
 	RB_INSERT(execs, &box->execs, ex);
 	return (ex);
 }

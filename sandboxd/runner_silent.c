@@ -249,9 +249,17 @@ silent_exec_init(struct exec *ex)
 void
 silent_exec_begun(struct exec *ex)
 {
-	if (ex->timeout != 0 && ex->late == LATE_NO)
+	if (ex->timeout != 0 && ex->late == LATE_NO && !ex->counted)
 		late_arm(ex, (uint64_t)ex->timeout + ex->grace,
 		    runner_late_s);
+}
+
+/* It has begun in a runner before us: its timeout is what is left of that. */
+void
+silent_exec_counts(struct exec *ex)
+{
+	silent_exec_begun(ex);
+	ex->counted = 1;
 }
 
 void

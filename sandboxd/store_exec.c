@@ -107,6 +107,7 @@ exec_fill(struct exec_req *q, struct exec *ex)
 	ex->r.state = EXEC_PENDING;
 	ex->r.flags = q->m.flags;
 	ex->r.grace = s->grace;
+	ex->r.timeout = s->timeout;
 	ex->r.boot = ex->sb->r.boot;
 	ex->r.created = store_now();
 	shown_argv(&ex->r.argv, &q->m.argv);
@@ -178,6 +179,20 @@ exec_unload(struct exec *ex)
 	ex->start = NULL;
 }
 
+/*
+ * What is left of the limit of one that has begun, for a runner that does not
+ * know of it: one whose time is over has a moment, in which its end is told.
+ */
+static uint64_t
+exec_left(const struct exec_row *r)
+{
+	uint64_t	 now = times_now();
+
+	if (r->due == 0)
+		return (0);
+	return (r->due > now ? (r->due - now) / 1000000 + 1 : 1);
+}
+
 static void
 exec_load(struct exec *ex)
 {
@@ -195,6 +210,7 @@ exec_load(struct exec *ex)
 		memset(s, 0, sizeof(*s));
 		s->n = ex->r.n;
 		s->k = ex->r.k;
+		s->timeout = exec_left(&ex->r);
 		s->grace = ex->r.grace;
 		s->flags = ex->r.flags;
 		if ((s->dir = strdup("")) == NULL)
@@ -553,6 +569,8 @@ body_started(struct batch *b, void *arg)
 	ex->r.state = EXEC_RUNNING;
 	ex->r.pid = q->pid;
 	ex->r.started = q->time;
+	if (ex->r.timeout != 0)
+		ex->r.due = times_now() + ex->r.timeout * 1000000;
 	detail_num(&d, "pid", q->pid);
 	if (store_event(b, sb, EV_EXEC_STARTED, ACTOR_DAEMON, q->k,
 	    &d) != BATCH_OK || model_put_exec(b, ex) != BATCH_OK)

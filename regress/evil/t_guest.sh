@@ -128,6 +128,43 @@ guest_cleanup()
 	daemon_cleanup
 }
 
+# One that has begun a command and answers: its limit is kept all the same, by
+# a daemon that was started after that, and by a runner that was.
+atf_test_case stuck cleanup
+stuck_head()
+{
+	atf_set descr '(aH5) (c29) a limit is kept over a restart without the guest'
+	atf_set timeout 900
+}
+stuck_body()
+{
+	evil_guests
+	for l in daemon runner; do
+		evil create -i $l -m 64M -p 64 -c 0.5 -e EVIL=stuck >out 2>&1 ||
+		    atf_fail "$l: $(cat out)"
+		evil exec -d -t 20 $l true >exec.$l || atf_fail "$l: no command"
+		await "evil ps $l | grep -q running"
+	done
+	kill -9 "$(daemon_child runner)"
+	await 'evil show runner >out 2>&1'
+	daemon_kill
+	daemon_start
+	await daemon_engine_is_up
+	for l in daemon runner; do
+		x=$(cat exec.$l)
+		has_end $l
+		evil events $l >events || atf_fail "$l: no events"
+		grep -q ' exec.ended .*end=timed_out .*timeout: ' events ||
+		    atf_fail "$l: $(cat events)"
+		evil delete $l >out 2>&1 || atf_fail "$l: $(cat out)"
+	done
+	evil_guests_end
+}
+stuck_cleanup()
+{
+	daemon_cleanup
+}
+
 # With so much memory, where the address space is not the sanitizer's.
 BOUND="prlimit --as=268435456"
 ! ldd "$SBX_BIN/sandboxctl" | grep -q libasan || BOUND=env
@@ -325,6 +362,7 @@ calls_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case guest
+	atf_add_test_case stuck
 	atf_add_test_case calls
 	atf_add_test_case trees
 }

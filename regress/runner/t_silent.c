@@ -211,6 +211,52 @@ ATF_TC_BODY(disobeys, tc)
 	rig_end(r);
 }
 
+/* A runner before this one has started it: it comes without a command. */
+static void
+start_resumed(struct rig *r, uint64_t n, uint64_t k)
+{
+	struct msg_start	 m;
+
+	memset(&m, 0, sizeof(m));
+	m.n = n;
+	m.k = k;
+	m.dir = strdup("");
+	m.timeout = m.grace = 1;
+	m.again = 1;
+	strlcpy(m.exec, "box.1", sizeof(m.exec));
+	say(r, MSG_START, 0, 0, &m);
+	free(m.dir);
+}
+
+ATF_TC(resumed);
+ATF_TC_HEAD(resumed, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c29) what is left of a limit counts "
+	    "in the next runner, whether the guest comes back or not");
+}
+ATF_TC_BODY(resumed, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p = up(r, 100, 2), *q;
+	struct gp_frame	 f;
+
+	start_resumed(r, 2, 1);
+	player_frame(p, GP_RESUME, &f);
+	player_started(p, 1, 5);
+	pinged(p);
+	pinged(p);
+	ATF_CHECK_EQ(1, told(r, p, 1, 0)->late.v[0]);
+	q = boot(r, 3);
+	player_cut(q);
+	(void)from_store(r, MSG_GUEST_GONE);
+	start_resumed(r, 3, 4);
+	ATF_CHECK_EQ(4, ((struct msg_guest_silent *)
+	    &from_store(r, MSG_GUEST_SILENT)->u)->late.v[0]);
+	player_free(p);
+	player_free(q);
+	rig_end(r);
+}
+
 ATF_TC(late);
 ATF_TC_HEAD(late, tc)
 {
@@ -275,6 +321,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, again);
 	ATF_TP_ADD_TC(tp, limit);
 	ATF_TP_ADD_TC(tp, disobeys);
+	ATF_TP_ADD_TC(tp, resumed);
 	ATF_TP_ADD_TC(tp, late);
 	ATF_TP_ADD_TC(tp, unasked);
 	return (atf_no_error());

@@ -6,6 +6,7 @@
  */
 #include <atf-c.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ring.h"
@@ -13,6 +14,7 @@
 
 #define BOOT	7
 #define CAUSE	"silent: for the test"
+#define SLACK	600000		/* ms that a test takes by itself, at most */
 
 static uint64_t
 up(void)
@@ -209,8 +211,79 @@ ATF_TC_BODY(away, tc)
 	ring_stop();
 }
 
+/* A command with a limit, for so many ms, which has begun. */
+static void
+begin_limited(uint64_t n, uint64_t ms)
+{
+	struct proto_exec	 m;
+	struct msg_started	 s;
+	struct got		 g;
+	char			 id[] = "web";
+
+	memset(&m, 0, sizeof(m));
+	m.sandbox = id;
+	m.dir = strdup("");
+	m.timeout = ms;
+	ATF_REQUIRE(strv_add(&m.argv, "true") == 0);
+	ring_answered(ring_ask(USER_SESSION, PROTO_EXEC, &m), PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+	strv_clear(&m.argv);
+	free(m.dir);
+	ring_get(&ring.runner, MSG_START, &g);
+	ATF_CHECK_EQ(ms, g.m.start.timeout);
+	memset(&s, 0, sizeof(s));
+	s.n = n;
+	s.k = g.m.start.k;
+	s.pid = 5;
+	ring_done(&g);
+	ring_send(&ring.runner, MSG_STARTED, 0, 0, 0, &s);
+}
+
+static void
+resumed(uint64_t k, uint64_t least, uint64_t most)
+{
+	struct got	 g;
+
+	do
+		ring_frame_any(&ring.runner, &g);
+	while (g.f.type != MSG_START && (ring_done(&g), 1));
+	ATF_CHECK_EQ(k, g.m.start.k);
+	ATF_CHECK_EQ(0, g.m.start.argv.n);
+	ATF_CHECK_MSG(g.m.start.timeout >= least &&
+	    g.m.start.timeout <= most, "%llu ms are left",
+	    (unsigned long long)g.m.start.timeout);
+	ring_done(&g);
+}
+
+ATF_TC(restart);
+ATF_TC_HEAD(restart, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "(c29) the next runner is told what is "
+	    "left of the limits of the commands that have begun");
+}
+ATF_TC_BODY(restart, tc)
+{
+	uint64_t	 n = up();
+
+	begin_limited(n, 3600000);
+	begin_limited(n, 1);
+	begin_limited(n, 0);
+	begin_limited(n, EXEC_TIMEOUT_MAX);
+	/* That they have begun is in the log. */
+	watch_count("web", "exec.started", 4);
+	ring_kill();
+	ring_start();
+	/* The log's clock stood still meanwhile: here nobody has its start. */
+	resumed(1, 3600000 - SLACK, 3600000 + SLACK);
+	resumed(2, 1, SLACK);
+	resumed(3, 0, 0);
+	resumed(4, EXEC_TIMEOUT_MAX - SLACK, EXEC_TIMEOUT_MAX + SLACK);
+	ring_stop();
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, restart);
 	ATF_TP_ADD_TC(tp, ready);
 	ATF_TP_ADD_TC(tp, paused);
 	ATF_TP_ADD_TC(tp, away);
