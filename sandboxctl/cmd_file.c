@@ -1,6 +1,6 @@
 /*
- * cmd_file.c: files of a sandbox, where they are: cat, chmod, du, ls, mkdir,
- * mv, rm, stat.
+ * cmd_file.c: files of a sandbox, where they are: cat, chmod, cp, du, ls,
+ * mkdir, mv, rm, stat.
  */
 
 #include <sys/stat.h>
@@ -25,6 +25,42 @@ each(struct ctl *ctl, int first, uint32_t op, uint32_t flags, uint32_t mode)
 		file_call(ctl, &c, op, ctl->argv[i]);
 		c.flags = flags;
 		c.mode = mode;
+		if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1 &&
+		    file_error(ctl, ctl->argv[i]) == -1)
+			break;
+	}
+	return (ctl->failed);
+}
+
+/* A call for each path but the last, to that, or to a name in it. */
+static int
+each_to(struct ctl *ctl, uint32_t op)
+{
+	struct proto_call	 c;
+	const char		*to = ctl->argv[ctl->argc - 1];
+	char			 path[CALL_PATH_MAX + 1], name[NAME_MAX + 1];
+	int			 dir, i;
+
+	if ((dir = file_is_dir(ctl, to)) == -1) {
+		(void)file_error(ctl, to);
+		return (ctl->failed);
+	}
+	if (!dir && ctl->argc > 3)
+		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
+		    "several cannot go to what is no directory"));
+	for (i = 1; i < ctl->argc - 1; i++) {
+		file_call(ctl, &c, op, ctl->argv[i]);
+		c.path2 = (char *)(uintptr_t)to;
+		if (dir) {
+			if (file_base(ctl->argv[i], name, sizeof(name)) ==
+			    NULL || snprintf(path, sizeof(path), "%s/%s", to,
+			    name) >= (int)sizeof(path)) {
+				file_local(ctl, CODE_INVALID_PATH,
+				    ctl->argv[i], "it has no name");
+				continue;
+			}
+			c.path2 = path;
+		}
 		if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1 &&
 		    file_error(ctl, ctl->argv[i]) == -1)
 			break;
@@ -72,6 +108,12 @@ cmd_chmod(struct ctl *ctl)
 		    "must be an octal number from 0 to 7777"));
 	return (each(ctl, 2, CALL_CHMOD, ctl->recurse ? CALL_F_RECURSE : 0,
 	    mode));
+}
+
+int
+cmd_cp(struct ctl *ctl)
+{
+	return (each_to(ctl, CALL_COPY));
 }
 
 /* What du tells of one path. */
@@ -321,36 +363,7 @@ cmd_mkdir(struct ctl *ctl)
 int
 cmd_mv(struct ctl *ctl)
 {
-	struct proto_call	 c;
-	const char		*to = ctl->argv[ctl->argc - 1];
-	char			 path[CALL_PATH_MAX + 1], name[NAME_MAX + 1];
-	int			 dir, i;
-
-	if ((dir = file_is_dir(ctl, to)) == -1) {
-		(void)file_error(ctl, to);
-		return (ctl->failed);
-	}
-	if (!dir && ctl->argc > 3)
-		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
-		    "several cannot be moved to what is no directory"));
-	for (i = 1; i < ctl->argc - 1; i++) {
-		file_call(ctl, &c, CALL_MOVE, ctl->argv[i]);
-		c.path2 = (char *)(uintptr_t)to;
-		if (dir) {
-			if (file_base(ctl->argv[i], name, sizeof(name)) ==
-			    NULL || snprintf(path, sizeof(path), "%s/%s", to,
-			    name) >= (int)sizeof(path)) {
-				file_local(ctl, CODE_INVALID_PATH,
-				    ctl->argv[i], "it has no name");
-				continue;
-			}
-			c.path2 = path;
-		}
-		if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1 &&
-		    file_error(ctl, ctl->argv[i]) == -1)
-			break;
-	}
-	return (ctl->failed);
+	return (each_to(ctl, CALL_MOVE));
 }
 
 int

@@ -256,6 +256,7 @@ int		 cmd_session(struct ctl *);
 /* cmd_file.c */
 int		 cmd_cat(struct ctl *);
 int		 cmd_chmod(struct ctl *);
+int		 cmd_cp(struct ctl *);
 int		 cmd_du(struct ctl *);
 int		 cmd_ls(struct ctl *);
 int		 cmd_mkdir(struct ctl *);

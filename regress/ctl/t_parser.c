@@ -32,7 +32,7 @@ COMMAND(tool_glob) COMMAND(tool_grep) COMMAND(tool_ls) COMMAND(tool_read)
 COMMAND(tool_upload) COMMAND(tool_write) COMMAND(version) COMMAND(wait)
 COMMAND(watch) COMMAND(diff) COMMAND(mark) COMMAND(unmark) COMMAND(cat)
 COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir) COMMAND(mv)
-COMMAND(put) COMMAND(rm) COMMAND(stat) COMMAND(export)
+COMMAND(put) COMMAND(rm) COMMAND(stat) COMMAND(export) COMMAND(cp)
 
 #define WORDS	32
 

@@ -129,6 +129,71 @@ tree_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case inside cleanup
+inside_head()
+{
+	atf_set descr 'cp: bytes and modes, names, and what is refused'
+	atf_set timeout 180
+}
+inside_body()
+{
+	world
+	box
+	head -c 300000 /dev/urandom >want
+	atf_check "$CTL" put "$BOX" want f
+	run 'chmod 750 f; ln -s f l; ln -s to dangling; mkdir d e; mkfifo p;
+	    echo old >o; ln o same; echo g >g'
+	atf_check "$CTL" cp "$BOX" f c
+	atf_check -o file:want "$CTL" cat "$BOX" c
+	atf_check -o match:'^-rwxr-x---   1 ' "$CTL" stat "$BOX" c
+	# Another file takes the name, and what had it is as it was elsewhere.
+	atf_check "$CTL" cp "$BOX" f o
+	atf_check -o file:want "$CTL" cat "$BOX" o
+	atf_check -o inline:'old\n' "$CTL" cat "$BOX" same
+	# What a link leads to, on both sides.
+	atf_check "$CTL" cp "$BOX" l dangling
+	atf_check -o file:want "$CTL" cat "$BOX" to
+	atf_check -o match:'^-rwxr-x---' "$CTL" stat "$BOX" to
+	atf_check -o match:' dangling -> to$' "$CTL" stat "$BOX" dangling
+	atf_check "$CTL" cp "$BOX" l f
+	atf_check -o file:want "$CTL" cat "$BOX" f
+	# Into a directory, and to another file system.
+	atf_check "$CTL" cp "$BOX" f g d
+	atf_check -o inline:'f\ng\n' "$CTL" ls "$BOX" d
+	atf_check "$CTL" cp "$BOX" f /tmp/f
+	atf_check -o file:want "$CTL" cat "$BOX" /tmp/f
+	# Any name is one.
+	bad=$(printf 'x\377\ny')
+	atf_check "$CTL" cp "$BOX" f "./$bad"
+	atf_check -o file:want "$CTL" cat "$BOX" "./$bad"
+	atf_check "$CTL" rm "$BOX" "./$bad"
+	# Refused, without waiting for anybody, and nothing is left of it.
+	atf_check -o save:before "$CTL" ls -R "$BOX"
+	atf_check -s exit:66 -e match:'not_directory' \
+	    "$CTL" cp "$BOX" f g n
+	atf_check -s exit:66 -e match:'p: not a regular file' \
+	    "$CTL" cp "$BOX" p n
+	atf_check -s exit:66 -e match:'g: not a regular file' \
+	    "$CTL" cp "$BOX" g p
+	atf_check -s not-exit:0 -e match:'d: .*is_directory|d: .*directory' \
+	    "$CTL" cp "$BOX" d n
+	atf_check -s exit:66 -e match:'no: No such file' \
+	    "$CTL" cp "$BOX" no n
+	atf_check -s exit:66 -e match:'g: No such file' \
+	    "$CTL" cp "$BOX" g no/n
+	atf_check -s exit:64 -e match:'invalid_path' "$CTL" cp "$BOX" .. e
+	# One that fails is told, the others go on.
+	atf_check -s exit:66 -e match:'no: No such file' \
+	    "$CTL" cp "$BOX" no g d
+	atf_check -o inline:'g\n' "$CTL" cat "$BOX" d/g
+	atf_check -o file:before "$CTL" ls -R "$BOX"
+	daemon_stop
+}
+inside_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case deep cleanup
 deep_head()
 {
@@ -309,5 +374,6 @@ atf_init_test_cases()
 	atf_add_test_case tree
 	atf_add_test_case deep
 	atf_add_test_case copy
+	atf_add_test_case inside
 	atf_add_test_case rights
 }
