@@ -67,6 +67,7 @@ workload()
 	ask pause second >/dev/null
 	ask unpause second >/dev/null
 	ask restart second >/dev/null
+	[ -z "$deaf" ] || guest_signal STOP
 	ask stop second >/dev/null
 	if ask delete second >/dev/null; then
 		echo second >>deleted
