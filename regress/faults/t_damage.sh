@@ -403,7 +403,7 @@ over_damage()
 atf_test_case page cleanup
 page_head()
 {
-	atf_set descr '(b86) (c35) a bit in a page of data'
+	atf_set descr '(b86) (c35) (aR4) a bit in a page of data'
 	atf_set timeout 600
 }
 # page_of_one: good, and in box, old: the one whose page of events.db is its own
@@ -477,7 +477,7 @@ page_cleanup()
 atf_test_case collected cleanup
 collected_head()
 {
-	atf_set descr '(b86) (c35) a bad page that is to be written'
+	atf_set descr '(b86) (c35) (aR4) a bad page that is to be written'
 	atf_set timeout 600
 }
 collected_body()

@@ -52,7 +52,7 @@ refused()
 atf_test_case db_full cleanup
 db_full_head()
 {
-	atf_set descr '(c31) no space for the database'
+	atf_set descr '(c31) (aR5) no space for the database'
 	atf_set timeout 600
 }
 db_full_body()

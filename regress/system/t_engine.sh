@@ -13,7 +13,7 @@ status_has()
 atf_test_case away_at_start cleanup
 away_at_start_head()
 {
-	atf_set descr '(c17) no Engine at start: reads are served, work is refused'
+	atf_set descr '(c17) (aR3) no Engine at start: reads are served, work refused'
 	atf_set timeout 600
 }
 away_at_start_body()
@@ -115,7 +115,7 @@ live_restore_cleanup()
 atf_test_case stopped cleanup
 stopped_head()
 {
-	atf_set descr '(c16) the Engine hangs: calls end, what runs goes on'
+	atf_set descr '(c16) (aR3) the Engine hangs: calls end, what runs goes on'
 	atf_set timeout 600
 }
 stopped_body()
@@ -391,7 +391,7 @@ gap_cleanup()
 atf_test_case removed_outside cleanup
 removed_outside_head()
 {
-	atf_set descr '(c23) a container killed or removed behind our back is noticed'
+	atf_set descr '(c23) (c26) a container killed or removed by others is noticed'
 	atf_set timeout 600
 }
 removed_outside_body()

@@ -6,7 +6,7 @@
 atf_test_case codes cleanup
 codes_head()
 {
-	atf_set descr 'exit codes 0 to 255 and death by signal'
+	atf_set descr '(aX1) exit codes 0 to 255 and death by signal'
 	atf_set timeout 600
 }
 codes_body()
@@ -41,7 +41,7 @@ codes_cleanup()
 atf_test_case not_started cleanup
 not_started_head()
 {
-	atf_set descr 'what could not be started is a state and a text'
+	atf_set descr '(aX1) what could not be started is a state and a text'
 	atf_set timeout 300
 }
 not_started_body()

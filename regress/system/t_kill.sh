@@ -20,7 +20,7 @@ TREE='i=0; while [ $i -lt 100 ]; do
 atf_test_case cancel cleanup
 cancel_head()
 {
-	atf_set descr 'a tree of 200 processes is gone after cancel'
+	atf_set descr '(aX3) a tree of 200 processes is gone after cancel'
 	atf_set timeout 300
 }
 cancel_body()
@@ -44,7 +44,7 @@ cancel_cleanup()
 atf_test_case timed_out cleanup
 timed_out_head()
 {
-	atf_set descr 'a tree of 200 processes is gone after a timeout'
+	atf_set descr '(aX3) a tree of 200 processes is gone after a timeout'
 	atf_set timeout 300
 }
 timed_out_body()

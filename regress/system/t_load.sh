@@ -434,7 +434,7 @@ SETTINGS="restart 1000 per 1s"
 atf_test_case kills cleanup
 kills_head()
 {
-	atf_set descr '(c14) (c15) kill -9 of each process and of the Engine' \
+	atf_set descr '(c14) (c15) (aR2) kill -9 of each process and of the Engine' \
 	    'at any moment of a mixed load: nothing is lost'
 	atf_set timeout 20000
 }

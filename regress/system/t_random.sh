@@ -52,7 +52,7 @@ strike()
 atf_test_case kills cleanup
 kills_head()
 {
-	atf_set descr '(c06) kill -9 of whichever process or all, again and again'
+	atf_set descr '(c06) (aR1) kill -9 of whichever process or all, repeated'
 	atf_set timeout 20000
 }
 kills_body()
