@@ -157,6 +157,9 @@ inside_body()
 	atf_check -o match:' dangling -> to$' "$CTL" stat "$BOX" dangling
 	atf_check "$CTL" cp "$BOX" l f
 	atf_check -o file:want "$CTL" cat "$BOX" f
+	# One that has bytes and no length.
+	atf_check "$CTL" cp "$BOX" /proc/version v
+	atf_check -o match:'^Linux' "$CTL" cat "$BOX" v
 	# Into a directory, and to another file system.
 	atf_check "$CTL" cp "$BOX" f g d
 	atf_check -o inline:'f\ng\n' "$CTL" ls "$BOX" d

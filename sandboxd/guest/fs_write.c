@@ -14,6 +14,7 @@
 #include "call.h"
 #include "tool.h"
 
+#define WRITE_UNKNOWN	(64 * 1024 * 1024)	/* of what has no length */
 #define DIR_MODE	0777		/* less the mask */
 
 static int
@@ -45,14 +46,23 @@ write_input(struct job *j, int fd)
 	return (n == 0 ? 0 : -1);
 }
 
-/* All of another file; its length is what it was at first. */
+/*
+ * All of another file; its length is what it was at first, or it could grow
+ * before us for ever.  Those of /proc have bytes, and no length.
+ */
 static int
 write_copy(struct job *j, int fd, int from)
 {
 	static uint8_t	 buf[65536];
-	ssize_t		 n;
+	struct stat	 st;
+	uint64_t	 left;
+	ssize_t		 n = 0;
 
-	while ((n = read(from, buf, sizeof(buf))) > 0) {
+	if (fstat(from, &st) == -1)
+		return (job_errno(j, errno, ""));
+	left = st.st_size == 0 ? WRITE_UNKNOWN : (uint64_t)st.st_size;
+	for (; left > 0 && (n = read(from, buf, left < sizeof(buf) ? left :
+	    sizeof(buf))) > 0; left -= n) {
 		j->end.count += n;
 		if (j->m.limit != 0 && j->end.count > j->m.limit)
 			return (job_fail(j, CODE_TOO_LARGE,
