@@ -36,7 +36,7 @@ struct bench	 bench = {
 	.logged = 100000,
 	.large = 64,
 	.tree = 1000,
-	.files = 100000,
+	.files = 10000,
 };
 
 static const struct {
