@@ -27,7 +27,8 @@ static const struct option_def	 opts_run[] = {
 	OPT_FLAG('A', secrets), OPT_SEED, OPT_CPUS, OPT_FLAG('D', changes),
 	OPT_ENV, OPT_IMAGE, OPT_ID, OPT_KEEP, OPT_LABEL, OPT_MEMORY,
 	OPT_PREPARE, OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
-	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_EXCLUDE, OPT_END
+	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT,
+	OPT_USER, OPT_DIR, OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_labels[] = {
 	OPT_SELECT('l', labels), OPT_END

@@ -372,6 +372,9 @@ main(int argc, char *argv[])
 		offline(&o);
 	log_setverbose(env.verbose);
 	umask(077);
+	/* Children are started from there, and judged by what is there. */
+	if (access("/proc/self/exe", X_OK) == -1)
+		errx(1, "/proc: not mounted");
 	/* Once: after an upgrade nobody waits. */
 	if (!env.debug && env.before == NULL)
 		background();

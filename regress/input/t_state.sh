@@ -253,8 +253,31 @@ guest_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case bare cleanup
+bare_head()
+{
+	atf_set descr "(c56) on a host that is not set up yet it says what is missing"
+}
+bare_body()
+{
+	daemon_use main
+	daemon_conf
+	mkdir -p -m 711 "$STATE"
+	atf_check -s exit:1 -e match:'/proc: not mounted' timeout 60 \
+	    unshare -m --propagation private sh -c \
+	    "umount -l /proc && exec '$BIN/sandboxd' -d -f '$CONF'"
+	atf_check -o empty ls "$STATE"
+	daemon_start
+	daemon_stop
+}
+bare_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case bare
 	atf_add_test_case guest
 	atf_add_test_case place
 	atf_add_test_case signals

@@ -17,7 +17,7 @@ says()
 atf_test_case apart cleanup
 apart_head()
 {
-	atf_set descr 'two users and root: who sees and touches what'
+	atf_set descr '(c55) two users, who have numbers alone, and root: who sees what'
 	atf_set timeout 300
 }
 apart_body()

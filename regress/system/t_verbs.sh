@@ -294,8 +294,47 @@ died_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case together cleanup
+together_head()
+{
+	atf_set descr '(aX19) a command that comes with a stop revives nothing'
+	atf_set timeout 300
+}
+together_body()
+{
+	world
+	box -i r
+	for i in 1 2 3 4 5 6; do
+		pids=
+		for c in "exec r true" "stop r" "exec -d r sleep 1000000"; do
+			"$CTL" $c </dev/null >>out 2>&1 &
+			pids="$pids $!"
+		done
+		for p in $pids; do
+			wait "$p" || :
+		done
+		await '[ "$(state r)" = stopped ]'
+		"$CTL" ps r >ps
+		! grep -w running ps || atf_fail "it runs: $(head -n 2 ps)"
+		c=$("$CTL" show r | sed -n 's/^container  *//p')
+		[ -z "$c" ] || atf_check -o inline:'false\n' timeout 120 \
+		    docker -H "unix://$ENGINE" inspect \
+		    -f '{{.State.Running}}' "$c"
+		atf_check -o ignore "$CTL" resume r
+		atf_check -o inline:'hi\n' "$CTL" exec r echo hi
+	done
+	atf_check "$CTL" delete r
+	nothing_left
+	daemon_stop
+}
+together_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case together
 	atf_add_test_case bulk
 	atf_add_test_case labels
 	atf_add_test_case paused
