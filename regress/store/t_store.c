@@ -124,7 +124,7 @@ ATF_TC_BODY(sessions, tc)
 	ring_stop();
 }
 
-/* (b64) One key, one request: the same again, or another one. */
+/* (aA07, b64) One key, one request: the same again, or another one. */
 ATF_TC_WITHOUT_HEAD(request_key);
 ATF_TC_BODY(request_key, tc)
 {
