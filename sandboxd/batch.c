@@ -9,6 +9,10 @@
  * used again, and every request of the batch is refused.  A body that refuses
  * its request must do so before it changes anything.
  *
+ * A body that cannot be done, as one that meets rows which contradict each
+ * other, takes nobody with it: the batch is tried again without it.  Where the
+ * database itself fails that does not help, so it is done a few times only.
+ *
  * Gating items ask for a commit at once.  Following ones go with the next.
  */
 #include <stdlib.h>
@@ -126,21 +130,30 @@ batch_settle(struct batch *b, int failed)
 	}
 }
 
-/* Runs the bodies and commits; returns BATCH_OK or why not. */
+/*
+ * Runs the bodies and commits; returns BATCH_OK or why not, and which of them
+ * it was, if one.
+ */
 static int
-batch_commit(struct batch *b, struct batch_items *items)
+batch_commit(struct batch *b, struct batch_items *items,
+    struct batch_item **whose)
 {
 	struct batch_item	*it;
 	uint64_t		 seq = b->log->seq;
 	int			 ret = BATCH_OK;
 
+	*whose = NULL;
 	if (eventdb_begin(b->db) == -1)
 		goto fail;
 	b->wrote = 0;
 	STAILQ_FOREACH(it, items, entry) {
+		if (it->apart)
+			continue;
 		it->result = it->body(b, it->arg);
-		if (it->result == BATCH_FAIL)
+		if (it->result == BATCH_FAIL) {
+			*whose = it;
 			goto fail;
+		}
 		if (it->result == BATCH_OK)
 			b->wrote = 1;
 	}
@@ -173,6 +186,30 @@ batch_commit(struct batch *b, struct batch_items *items)
 	return (ret);
 }
 
+/* With room made, if that is what is missing, and without whom it fails for. */
+static int
+batch_try(struct batch *b, struct batch_items *items)
+{
+	struct batch_item	*whose;
+	int			 ret, tries = 0;
+
+	for (;;) {
+		ret = batch_commit(b, items, &whose);
+		if (ret == BATCH_NOSPACE && b->db->ballast) {
+			/* Deletes and ends must go through: they make room. */
+			log_warnx("no space for the event log: ballast "
+			    "released");
+			eventdb_ballast_release(b->db);
+		} else if (ret == BATCH_UNAVAIL && whose != NULL &&
+		    STAILQ_NEXT(STAILQ_FIRST(items), entry) != NULL &&
+		    tries++ < BATCH_APART) {
+			whose->apart = 1;
+			whose->result = BATCH_UNAVAIL;
+		} else
+			return (ret);
+	}
+}
+
 /* Runs what is queued now; returns how many items wait still. */
 int
 batch_run(struct batch *b)
@@ -197,13 +234,7 @@ batch_run(struct batch *b)
 		b->running = 0;
 		return (0);
 	}
-	ret = batch_commit(b, &items);
-	if (ret == BATCH_NOSPACE && b->db->ballast) {
-		/* Deletes and ends must go through: that makes room. */
-		log_warnx("no space for the event log: ballast released");
-		eventdb_ballast_release(b->db);
-		ret = batch_commit(b, &items);
-	}
+	ret = batch_try(b, &items);
 	while ((it = STAILQ_FIRST(&items)) != NULL) {
 		STAILQ_REMOVE_HEAD(&items, entry);
 		if (it->done != NULL)

@@ -10,11 +10,12 @@
 #include "eventlog.h"
 
 #define BATCH_MAX	256
+#define BATCH_APART	4	/* that fail, and the others are tried again */
 
 /* What a body returns. */
 #define BATCH_OK	0
 #define BATCH_REFUSED	1	/* nothing was written for it */
-#define BATCH_FAIL	(-1)	/* the database failed, hence the batch */
+#define BATCH_FAIL	(-1)	/* it cannot be done, or the database failed */
 
 /* What done is told besides. */
 #define BATCH_NOSPACE	2
@@ -31,6 +32,7 @@ struct batch_item {
 	batch_done			 done;
 	void				*arg;
 	int				 gating;
+	int				 apart;		/* the others go on */
 	int				 result;
 };
 

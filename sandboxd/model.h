@@ -242,6 +242,7 @@ struct sandbox {
 	struct msg_box_state	 box;		/* as the inventory said */
 	TAILQ_ENTRY(sandbox)	 gone;		/* its history is */
 	int			 collecting;
+	uint64_t		 kept;		/* it could not be, till then */
 	RB_ENTRY(sandbox)	 by_due;
 	struct time_row		 t;
 	struct msg_rest		 times_rest;	/* of its row */

@@ -420,6 +420,9 @@ model_del(struct batch *b, struct sandbox *sb)
 		case EDB_NOTFOUND:
 			if (strchr("CFTDU", letters[i]) != NULL)
 				break;
+			eventdb_fail(b->db, 0, "state.db: sandbox %llu: row "
+			    "%c: missing", (unsigned long long)sb->r.n,
+			    letters[i]);
 			/* FALLTHROUGH */
 		default:
 			return (BATCH_FAIL);

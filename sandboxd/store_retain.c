@@ -7,6 +7,9 @@
  * a kill cuts off goes on after the next start.  A slice has several histories
  * if they are short, and the beginning of the log goes while more are due: who
  * makes sandboxes without an end must not be faster than what collects them.
+ *
+ * One whose rows contradict each other is left as it is, for who looks into
+ * it: the others go, and it is tried again much later.
  */
 #include <sys/types.h>
 
@@ -24,6 +27,7 @@
 
 struct retain {
 	struct sandbox	*sb[RETAIN_MANY];
+	struct sandbox	*bad;		/* it failed for this one */
 	int		 n;
 	int		 left;		/* there was more than one slice */
 };
@@ -41,8 +45,9 @@ static uint64_t
 retain_due(const struct sandbox *sb)
 {
 	uint64_t	 keep = st.conf.retain_history * 1000000;
+	uint64_t	 due = times_since(sb, keep) + keep;
 
-	return (times_since(sb, keep) + keep);
+	return (due > sb->kept ? due : sb->kept);
 }
 
 static void
@@ -147,8 +152,11 @@ body_retain(struct batch *b, void *arg)
 	int		 i, room = STORE_SLICE;
 
 	for (i = 0; i < q->n && room > 0; i++)
-		if (retain_one(b, q->sb[i], &room) != BATCH_OK)
+		if (retain_one(b, q->sb[i], &room) != BATCH_OK) {
+			q->bad = q->sb[i];
 			return (BATCH_FAIL);
+		}
+	q->bad = NULL;
 	return (BATCH_OK);
 }
 
@@ -191,7 +199,12 @@ retain_done(void *arg, int result)
 	struct retain	*q = arg;
 
 	retain_busy = 0;
-	if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL)
+	if (result == BATCH_UNAVAIL && q->bad != NULL && !damaged()) {
+		log_warnx("sandbox %s (%llu): its history cannot be collected",
+		    q->bad->r.id, (unsigned long long)q->bad->r.n);
+		q->bad->kept = times_now() + RETAIN_WAIT_MAX * 1000000ULL;
+		retain_set(0);
+	} else if (result == BATCH_NOSPACE || result == BATCH_UNAVAIL)
 		retain_set(STORE_RETRY_MS);
 	else
 		retain_set(0);

@@ -699,6 +699,7 @@ ATF_TC_BODY(batch, tc)
 {
 	struct batch	 b;
 	struct req	 q[4];
+	int		 i;
 
 	home_make();
 	db_open();
@@ -717,22 +718,37 @@ ATF_TC_BODY(batch, tc)
 	ATF_REQUIRE_EQ(q[2].got, BATCH_OK);
 	ATF_REQUIRE_EQ(q[2].order, 3);
 
-	/* One that fails takes the others with it. */
+	/* One that fails does so alone, in the order in which they came. */
 	q[1].body = BATCH_FAIL;
-	batch_gating(&b, req_body_after, req_done, &q[0]);
-	batch_gating(&b, req_body_after, req_done, &q[1]);
+	ndone = 0;
+	for (i = 0; i < 3; i++)
+		batch_gating(&b, req_body_after, req_done, &q[i]);
 	ATF_REQUIRE_EQ(batch_run(&b), 0);
-	ATF_REQUIRE_EQ(counter, 2);
-	ATF_REQUIRE_EQ(nafter, 2);
-	ATF_REQUIRE_EQ(lg.seq, 2);
+	ATF_REQUIRE_EQ(counter, 4);
+	ATF_REQUIRE_EQ(nafter, 4);
+	ATF_REQUIRE_EQ(q[0].got, BATCH_OK);
+	ATF_REQUIRE_EQ(q[1].got, BATCH_UNAVAIL);
+	ATF_REQUIRE_EQ(q[2].got, BATCH_OK);
+	ATF_REQUIRE_EQ(q[2].order, 3);
+	ATF_REQUIRE_EQ(lg.seq, 4);
+	ATF_REQUIRE_EQ(count_events(1), 4);
+
+	/* Where they are many it is the database: all of them do. */
+	batch_gating(&b, req_body_after, req_done, &q[0]);
+	for (i = 0; i <= BATCH_APART; i++)
+		batch_gating(&b, req_body_after, req_done, &q[1]);
+	ATF_REQUIRE_EQ(batch_run(&b), 0);
+	ATF_REQUIRE_EQ(counter, 4);
+	ATF_REQUIRE_EQ(nafter, 4);
+	ATF_REQUIRE_EQ(lg.seq, 4);
 	ATF_REQUIRE_EQ(q[0].got, BATCH_UNAVAIL);
 	ATF_REQUIRE_EQ(q[1].got, BATCH_UNAVAIL);
 
 	/* And the sequences are used again. */
 	batch_gating(&b, req_body_after, req_done, &q[0]);
 	ATF_REQUIRE_EQ(batch_run(&b), 0);
-	ATF_REQUIRE_EQ(lg.seq, 3);
-	ATF_REQUIRE_EQ(count_events(1), 3);
+	ATF_REQUIRE_EQ(lg.seq, 5);
+	ATF_REQUIRE_EQ(count_events(1), 5);
 	eventdb_close(&db);
 }
 

@@ -18,6 +18,7 @@
 #include "figure.h"
 #include "history.h"
 #include "logverify.h"
+#include "record.h"
 #include "ring.h"
 
 static off_t
@@ -301,6 +302,85 @@ ATF_TC_BODY(collected, tc)
 	ring_stop();
 }
 
+#define BOXES	12
+#define BAD	5
+
+/* In a process of its own: a store is one's own. */
+static void
+contradict(void)
+{
+	const uint8_t	*val;
+	uint8_t		 key[16], seq[8];
+	size_t		 len;
+	pid_t		 pid;
+	int		 i, status;
+
+	fflush(stdout);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		history_open(ring.home);
+		for (i = 0; i < BOXES; i++)
+			history_box(1, 0);
+		history_write();
+		record_put64(key, BAD);
+		record_put64(key + 8, 2);
+		ATF_REQUIRE_EQ(eventdb_get(&st.db, EDB_INDEX, key, 16, &val,
+		    &len), EDB_OK);
+		memcpy(seq, val, sizeof(seq));
+		ATF_REQUIRE_EQ(eventdb_begin(&st.db), 0);
+		ATF_REQUIRE_EQ(eventdb_del(&st.db, EDB_EVENTS, seq,
+		    sizeof(seq)), EDB_OK);
+		ATF_REQUIRE_EQ(eventdb_commit(&st.db), 0);
+		history_close();
+		_exit(0);
+	}
+	ATF_REQUIRE(waitpid(pid, &status, 0) == pid);
+	ATF_REQUIRE(status == 0);
+}
+
+/* Is there a sandbox of that name? */
+static int
+there(int n)
+{
+	struct got	 g;
+	char		 id[16];
+	int		 ret;
+
+	snprintf(id, sizeof(id), "box-%d", n);
+	ring_ref(ROOT_SESSION, PROTO_SHOW, id, 0);
+	ring_frame_any(&ring.frontend, &g);
+	ret = g.f.type == PROTO_SANDBOX;
+	ring_done(&g);
+	if (ret)
+		ring_answered(ring.req, PROTO_END);
+	return (ret);
+}
+
+ATF_TC(contradicting);
+ATF_TC_HEAD(contradicting, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "a history of which an event is missing "
+	    "stays, and the others are collected");
+}
+ATF_TC_BODY(contradicting, tc)
+{
+	int		 i;
+
+	ring_make();
+	ring.conf.max_sandboxes = BOXES;
+	ring.conf.retain_history = 1;
+	contradict();
+	ring_start();
+	for (i = 1; i <= BOXES; i++)
+		ring_skip(&ring.runner, MSG_LOG_REMOVE);
+	/* In slices, which have their turn between the requests. */
+	for (i = 0; i < 1000 && there(BOXES); i++)
+		usleep(10000);
+	for (i = 1; i <= BOXES; i++)
+		ATF_CHECK_MSG(there(i) == (i == BAD), "box %d", i);
+	ring_stop();
+}
+
 ATF_TC(steady);
 ATF_TC_HEAD(steady, tc)
 {
@@ -418,6 +498,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, churn);
 	ATF_TP_ADD_TC(tp, collected);
+	ATF_TP_ADD_TC(tp, contradicting);
 	ATF_TP_ADD_TC(tp, large);
 	ATF_TP_ADD_TC(tp, start);
 	ATF_TP_ADD_TC(tp, steady);
