@@ -251,6 +251,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, next_in, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, keep, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, disk, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, degraded, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {

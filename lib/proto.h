@@ -366,6 +366,7 @@ struct proto_sandbox {
 	uint64_t	 next_in;	/* ms from now */
 	uint64_t	 keep;		/* ms stopped or failed, 0: configured */
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
+	char		 degraded[64];	/* what keeps it from work, "" nothing */
 };
 
 struct proto_exec_info {

@@ -327,6 +327,8 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 	out_line(f, "state", s->state);
 	if (*s->cause != '\0')
 		out_line(f, "cause", s->cause);
+	if (*s->degraded != '\0')
+		out_line(f, "degraded", s->degraded);
 	out_line(f, "image", s->image);
 	out_line(f, "image id", s->image_id);
 	out_line(f, "container", s->container);

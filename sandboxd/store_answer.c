@@ -115,6 +115,28 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 	m->resume = c->resume;
 }
 
+/*
+ * What keeps it from working, though it is in the state it is in.  A daemon
+ * that has just started does not say that the Engine is away before it knows.
+ */
+static const char *
+degraded(const struct sandbox *sb)
+{
+	if (sb->r.state == SBX_DELETED)
+		return ("");
+	if (damaged())
+		return ("the event log is damaged, and only read");
+	if (sb->silent)
+		return ("its guest does not answer, and the Engine is away");
+	if (st.engine_known && !st.engine.up)
+		return ("the Engine is away");
+	if (sb->r.missing != 0)
+		return ("the Engine does not have its container");
+	if (sb->r.state == SBX_READY && !sb->here && st.engine_known)
+		return ("its guest is not connected");
+	return ("");
+}
+
 void
 answer_sandbox(const struct asker *a, struct sandbox *sb)
 {
@@ -150,6 +172,7 @@ answer_state(const struct asker *a, struct sandbox *sb, enum sbx_state state)
 	m.seq = sb->sseq;
 	m.execs = sb->nexecs;
 	m.guest = r->guest;
+	strlcpy(m.degraded, degraded(sb), sizeof(m.degraded));
 	times_show(sb, &m);
 	if (sb->conf != NULL)
 		fill_conf(&m, sb->conf);

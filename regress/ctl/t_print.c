@@ -69,6 +69,7 @@ example(struct proto_sandbox *s)
 	strlcpy(s->next, "stop", sizeof(s->next));
 	strlcpy(s->next_by, "idle", sizeof(s->next_by));
 	s->next_in = 61000;
+	strlcpy(s->degraded, "the Engine is away", sizeof(s->degraded));
 }
 
 ATF_TC_WITHOUT_HEAD(sandbox);
@@ -85,6 +86,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "number       7\n"
 	    "owner        1000\n"
 	    "state        ready\n"
+	    "degraded     the Engine is away\n"
 	    "image        sandbox-base\n"
 	    "image id     sha256:12\n"
 	    "container    abc\n"
@@ -120,7 +122,8 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"changed\":1767571261000000000,\"seq\":3,\"execs\":0,"
 	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
 	    "\"expires\":1767578400000000000,\"idle\":90000,"
-	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824}\n");
+	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824,"
+	    "\"degraded\":\"the Engine is away\"}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

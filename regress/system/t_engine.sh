@@ -61,7 +61,8 @@ killed_body()
 	# What runs goes on; new work is refused.
 	atf_check -o inline:"hi\n" "$CTL" exec "$BOX" echo hi
 	atf_check -s not-exit:0 -e match:unavailable "$CTL" create
-	atf_check -o match:ready "$CTL" show "$BOX"
+	atf_check -o match:"^state +ready" \
+	    -o match:"^degraded +the Engine is away" "$CTL" show "$BOX"
 	# The Engine that returns ends the container: stopped, not failed.
 	engine start
 	await '"$CTL" show "$BOX" | grep -q stopped' 120
@@ -100,6 +101,8 @@ live_restore_body()
 	await 'status_has "away|down|unavailable"'
 	engine start --live-restore
 	await '! status_has "away|down|unavailable"' 120
+	atf_check -o match:"^state +ready" -o not-match:degraded \
+	    "$CTL" show "$BOX"
 	atf_check "$CTL" exec "$BOX" touch go
 	atf_check -s exit:5 "$CTL" wait "$(cat exec)"
 	atf_check -o match:ready "$CTL" show "$BOX"
