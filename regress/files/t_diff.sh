@@ -131,6 +131,48 @@ since_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case absent cleanup
+absent_head()
+{
+	atf_set descr 'a directory that is not there yet, or no more, is empty'
+	atf_set timeout 180
+}
+absent_body()
+{
+	world
+	box
+	atf_check -o empty "$CTL" diff "$BOX" later
+	atf_check -o empty "$CTL" diff "$BOX" /no/where
+	atf_check "$CTL" mark -c "$BOX" m later/in
+	atf_check "$CTL" mark "$BOX" all
+	atf_check -o empty "$CTL" diff -M m "$BOX" later/in/
+	atf_check -o empty "$CTL" diff -M all "$BOX" later
+	run 'mkdir -p later/in; echo x >later/in/f; echo y >later/beside'
+	atf_check -o inline:'added f\n' "$CTL" diff -M m "$BOX" later/in
+	atf_check -o match:'^[+]x$' "$CTL" export -p -M m "$BOX" later/in
+	atf_check -s exit:64 -e match:'of another directory' \
+	    "$CTL" diff -M m "$BOX" later
+	atf_check "$CTL" mark -c "$BOX" m later
+	run 'rm -r later'
+	atf_check -o save:out "$CTL" diff -M m "$BOX" later
+	atf_check -o inline:'removed beside\nremoved in/\nremoved in/f\n' \
+	    sort out
+	atf_check -o match:'^-x$' -o match:'^-y$' \
+	    "$CTL" export -p -M m "$BOX" later
+	# What no directory can be is an error all the same.
+	run 'echo x >file; ln -s nowhere link'
+	atf_check -s not-exit:0 -e match:'Not a directory' \
+	    "$CTL" diff "$BOX" file/f
+	atf_check -s exit:66 -e match:'No such file' "$CTL" diff "$BOX" link
+	atf_check -s exit:66 -e match:'No such file' \
+	    "$CTL" mark "$BOX" n no/../f
+	daemon_stop
+}
+absent_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case image cleanup
 image_head()
 {
@@ -208,6 +250,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case mark
 	atf_add_test_case since
+	atf_add_test_case absent
 	atf_add_test_case image
 	atf_add_test_case bounds
 }

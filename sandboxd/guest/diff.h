@@ -16,7 +16,7 @@
 /* A mark: this, then its entries, a directory before what is in it. */
 struct mark_head {
 	uint64_t	 count;
-	uint64_t	 dev;
+	uint64_t	 dev;		/* 0: there was no directory */
 	char		 root[CALL_PATH_MAX + 1];	/* without links */
 };
 
@@ -48,6 +48,8 @@ struct mark_entry {
 
 /* So many zeros bring it to a multiple of 8. */
 #define PAD(n)		(-(size_t)(n) & 7)
+
+#define NO_ROOT		-2		/* no directory is there (yet) */
 
 #define SEEN		1
 #define BLIND_NOW	2		/* what is in it cannot be known */
@@ -82,6 +84,8 @@ struct content {
 
 /* fs_mark.c */
 int		 diff_open(struct job *, char *, struct stat *);
+int		 diff_tree(struct job *, struct walk *, int);
+void		 diff_close(int);
 void		 entry_set(struct mark_entry *, const struct stat *);
 
 /* fs_diff.c */

@@ -202,7 +202,7 @@ fs_changed(struct job *j)
 	if ((fd = diff_begin(&c.d, j)) != -1) {
 		c.d.tell = changed_tell;
 		if (inodes_make(&c) == -1)
-			close(fd);
+			diff_close(fd);
 		else
 			ok = diff_walk(&c.d, fd) == 0 &&
 			    diff_gone(&c.d, changed_gone) == 0;

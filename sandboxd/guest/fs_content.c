@@ -356,19 +356,20 @@ fs_changes(struct job *j)
 	int			 fd, again = -1;
 
 	if ((fd = diff_begin(&d, j)) != -1) {
-		again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		again = fd == NO_ROOT ? NO_ROOT : openat(fd, ".",
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		d.w.fn = change_seen;
 		if (again == -1) {
 			job_errno(j, errno, "");
-			close(fd);
-		} else if (walk(j, &d.w, fd) == -1 || diff_gone(&d,
+			diff_close(fd);
+		} else if (diff_tree(j, &d.w, fd) == -1 || diff_gone(&d,
 		    change_removed) == -1)
-			close(again);
+			diff_close(again);
 		else {
 			d.w.fn = change_one;
 			d.w.levels = NULL;
 			d.w.depth = d.w.size = 0;
-			(void)walk(j, &d.w, again);
+			(void)diff_tree(j, &d.w, again);
 		}
 	}
 	diff_end(&d);

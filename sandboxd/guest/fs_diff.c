@@ -189,7 +189,8 @@ diff_below(struct diff *d, const char *root)
 
 	if (strcmp(from, "/") == 0)
 		from = "";
-	if (d->head->dev != d->dev) {
+	/* What is not there, now or then, may come to be on any. */
+	if (d->head->dev != 0 && d->dev != 0 && d->head->dev != d->dev) {
 		job_fail(d->j, CODE_INVALID_ARGUMENT,
 		    "the mark is of another file system");
 		return (NULL);
@@ -289,7 +290,7 @@ diff_begin(struct diff *d, struct job *j)
 	if (j->mark == -1)
 		diff_time(d);
 	else if (diff_load(d, j->mark, root) == -1) {
-		close(fd);
+		diff_close(fd);
 		return (-1);
 	}
 	return (fd);
@@ -311,7 +312,7 @@ int
 diff_walk(struct diff *d, int fd)
 {
 	d->w.fn = diff_one;
-	return (walk(d->j, &d->w, fd));
+	return (diff_tree(d->j, &d->w, fd));
 }
 
 void

@@ -188,13 +188,74 @@ mark_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
 	return (S_ISDIR(st->st_mode) && st->st_dev != k->dev ? WALK_SKIP : 0);
 }
 
+/* A path, as it is without what could lead elsewhere: no dots, no gaps. */
+static int
+is_plain(const char *s)
+{
+	size_t	 n;
+
+	for (;; s += n + 1) {
+		n = strcspn(s, "/");
+		if (n == 0 || (n == 1 && s[0] == '.') ||
+		    (n == 2 && s[0] == '.' && s[1] == '.'))
+			return (0);
+		if (s[n] == '\0')
+			return (1);
+	}
+}
+
+/*
+ * Where a directory would be that is not there (yet): what there is of its
+ * path without links, and the rest as it is asked for.  -1: it is no such
+ * path, such as that of a link which leads nowhere.
+ */
+static int
+root_missing(const char *path, char *root)
+{
+	char		 all[CALL_PATH_MAX + 1], up[CALL_PATH_MAX + 1];
+	const char	*rest;
+	char		*s;
+	struct stat	 st;
+	size_t		 len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	memcpy(all, path, len);
+	all[len] = '\0';
+	memcpy(up, all, len + 1);
+	do {
+		if (lstat(up, &st) == 0 || errno != ENOENT)
+			return (-1);
+		if ((s = strrchr(up, '/')) == NULL)
+			memcpy(up, ".", 2);
+		else
+			s[s == up] = '\0';
+		rest = s == NULL ? all : all + (s - up) + 1;
+	} while (realpath(up, root) == NULL && s != NULL && s != up);
+	len = strlen(root);
+	if (*root != '/' || !is_plain(rest) ||
+	    len + 1 + strlen(rest) > CALL_PATH_MAX)
+		return (-1);
+	if (len > 1)
+		root[len++] = '/';
+	memcpy(root + len, rest, strlen(rest) + 1);
+	return (0);
+}
+
+/* The directory, or NO_ROOT: there is none, and so nothing in it.  -1: told. */
 int
 diff_open(struct job *j, char *root, struct stat *st)
 {
-	int	 fd;
+	int	 fd, error;
 
-	if (realpath(j->m.path, root) == NULL)
-		return (job_errno(j, errno, ""));
+	memset(st, 0, sizeof(*st));
+	if (realpath(j->m.path, root) == NULL) {
+		error = errno;
+		*root = '\0';
+		if (error == ENOENT && root_missing(j->m.path, root) == 0)
+			return (NO_ROOT);
+		return (job_errno(j, error, ""));
+	}
 	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
 	if (fd == -1 || fstat(fd, st) == -1) {
 		job_errno(j, errno, "");
@@ -203,6 +264,20 @@ diff_open(struct job *j, char *root, struct stat *st)
 		return (-1);
 	}
 	return (fd);
+}
+
+/* All that is in it: nothing, if it is not there. */
+int
+diff_tree(struct job *j, struct walk *w, int fd)
+{
+	return (fd == NO_ROOT ? 0 : walk(j, w, fd));
+}
+
+void
+diff_close(int fd)
+{
+	if (fd != NO_ROOT)
+		close(fd);
 }
 
 void
@@ -227,8 +302,9 @@ fs_mark(struct job *j)
 		h.dev = k->dev = st.st_dev;
 		if (lseek(k->fd, sizeof(h), SEEK_SET) == -1) {
 			job_errno(j, errno, "the mark");
-			close(fd);
-		} else if (walk(j, &k->w, fd) == 0 && mark_flush(k) == 0) {
+			diff_close(fd);
+		} else if (diff_tree(j, &k->w, fd) == 0 &&
+		    mark_flush(k) == 0) {
 			h.count = j->end.count = k->count;
 			j->end.count2 = k->unheld;
 			if (pwrite(k->fd, &h, sizeof(h), 0) != sizeof(h) ||
