@@ -473,6 +473,20 @@ eventdb_start(struct eventdb *e)
 	return (0);
 }
 
+/* One that is not what we were built with would read the files otherwise. */
+static int
+eventdb_library(struct eventdb *e)
+{
+	int	 major, minor, patch;
+
+	db_version(&major, &minor, &patch);
+	e->refused = major != DB_VERSION_MAJOR || minor != DB_VERSION_MINOR;
+	if (!e->refused)
+		return (0);
+	return (eventdb_fail(e, 0, "Berkeley DB %d.%d: built for %d.%d", major,
+	    minor, DB_VERSION_MAJOR, DB_VERSION_MINOR));
+}
+
 int
 eventdb_open(struct eventdb *e, const char *home)
 {
@@ -485,6 +499,8 @@ eventdb_open(struct eventdb *e, const char *home)
 	    O_CLOEXEC)) == -1)
 		return (eventdb_fail(e, errno, "%s", home));
 	/* It could name other directories and turn off what we rely on. */
+	if (eventdb_library(e) == -1)
+		return (-1);
 	e->refused = eventdb_exists(e, "DB_CONFIG");
 	if (e->refused)
 		return (eventdb_fail(e, 0, "DB_CONFIG: not allowed here"));

@@ -222,8 +222,6 @@ trial_start(void)
 {
 	char		 words[] = "sandboxd", option[] = "-nxf";
 	char		*argv[] = { words, option, NULL, NULL };
-	char		 path[] = "PATH=/usr/bin:/bin";
-	char		*envp[] = { path, NULL };
 	struct timeval	 tv = { TRIAL_SECS, 0 };
 	sigset_t	 all, old;
 	int		 fds[2], null;
@@ -241,7 +239,8 @@ trial_start(void)
 		    dup2(fds[1], STDERR_FILENO) == -1)
 			_exit(127);
 		closefrom(STDERR_FILENO + 1);
-		execve(program, argv, envp);
+		/* In the environment in which it is to be executed. */
+		execv(program, argv);
 		fprintf(stderr, "%s\n", strerror(errno));
 		_exit(127);
 	}

@@ -5,6 +5,7 @@
  */
 
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -347,6 +348,7 @@ main(int argc, char *argv[])
 	static struct conf_errors	 errs;
 	struct options			 o;
 	int				 lock = -1, listener = -1;
+	char				 seed;
 
 	upgrade_init(argc, argv);
 	setproctitle_init(argc, argv, environ);
@@ -375,6 +377,9 @@ main(int argc, char *argv[])
 	/* Children are started from there, and judged by what is there. */
 	if (access("/proc/self/exe", X_OK) == -1)
 		errx(1, "/proc: not mounted");
+	/* Nobody may guess a name or a number; waiting would hold up the boot. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == -1)
+		err(1, "no random numbers");
 	/* Once: after an upgrade nobody waits. */
 	if (!env.debug && env.before == NULL)
 		background();

@@ -45,6 +45,7 @@ static const struct {
 	{ "SANDBOXD_READ_WAIT", 0, 0 },
 	{ "SANDBOXD_SLOW", 0, 0 },
 	{ "LD_PRELOAD", 0, 0 },
+	{ "LD_LIBRARY_PATH", 0, 0 },
 	{ "SANDBOXD_SHIM", 0, 0 },
 };
 

@@ -4,6 +4,8 @@
  * h_shim file role call			how often it was reached, and hit
  * h_shim file role off
  * h_shim file role clock ahead swing
+ * h_shim file role pageless		of the time; and says how often it was read
+ * h_shim file db minor			the version that Berkeley DB says it has
  *
  * Tells processes that have p_shim.so preloaded what to do.  role and call are
  * words of shim.h, or "all".
@@ -33,7 +35,7 @@ static const struct {
 } errors[] = {
 	{ "EINTR", EINTR }, { "EIO", EIO }, { "ENOMEM", ENOMEM },
 	{ "EMFILE", EMFILE }, { "ENFILE", ENFILE }, { "EROFS", EROFS },
-	{ "ENOSPC", ENOSPC }
+	{ "ENOSPC", ENOSPC }, { "EAGAIN", EAGAIN }
 };
 
 static struct shim	*sh;
@@ -102,6 +104,21 @@ clock_turn(int role, const char *ahead, const char *swing)
 	}
 }
 
+static void
+clock_pageless(int role)
+{
+	unsigned long long	 asked = 0;
+	int			 i;
+
+	for (i = 0; i < SHIM_NROLES; i++) {
+		if (role != -1 && role != i)
+			continue;
+		sh->clock[i].pageless = 1;
+		asked += sh->clock[i].asked;
+	}
+	printf("%llu\n", asked);
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -119,10 +136,16 @@ main(int argc, char *argv[])
 	close(fd);
 	if (strcmp(argv[2], "init") == 0)
 		return (0);
+	if (argc == 4 && strcmp(argv[2], "db") == 0) {
+		sh->db = atoi(argv[3]) + 1;
+		return (0);
+	}
 	role = word(roles, argv[2]);
 	memset(&r, 0, sizeof(r));
 	if (argc == 4 && strcmp(argv[3], "off") == 0)
 		each(role, -1, &r);
+	else if (argc == 4 && strcmp(argv[3], "pageless") == 0)
+		clock_pageless(role);
 	else if (argc == 4) {
 		r = sh->rule[role][word(calls, argv[3])];
 		printf("%llu %llu\n", (unsigned long long)r.count,

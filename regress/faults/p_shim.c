@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -495,6 +496,15 @@ __open_2(const char *name, int flags)
 	return (open(name, flags));
 }
 
+ssize_t
+getrandom(void *buf, size_t len, unsigned int flags)
+{
+	REAL(ssize_t, getrandom, void *, size_t, unsigned int);
+	if (shim_fails(CALL_random, -1))
+		return (-1);
+	return (real(buf, len, flags));
+}
+
 /* Whether this second is one of those that are further ahead. */
 static int64_t
 clock_ahead(void)
@@ -515,7 +525,12 @@ clock_gettime(clockid_t id, struct timespec *ts)
 	int	 ret;
 
 	REAL(int, clock_gettime, clockid_t, struct timespec *);
-	ret = real(id, ts);
+	if (sh != NULL && sh->clock[role].pageless) {
+		__atomic_fetch_add(&sh->clock[role].asked, 1,
+		    __ATOMIC_RELAXED);
+		ret = syscall(SYS_clock_gettime, id, ts);
+	} else
+		ret = real(id, ts);
 	if (ret == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
 		ts->tv_sec += clock_ahead();
 	return (ret);
@@ -543,4 +558,17 @@ time(time_t *tp)
 	if (tp != NULL)
 		*tp = t;
 	return (t);
+}
+
+/* How the library calls itself, that lies there by now. */
+char *
+db_version(int *major, int *minor, int *patch)
+{
+	char	*s;
+
+	REAL(char *, db_version, int *, int *, int *);
+	s = real(major, minor, patch);
+	if (sh != NULL && sh->db != 0 && minor != NULL)
+		*minor = sh->db - 1;
+	return (s);
 }

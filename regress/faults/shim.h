@@ -17,7 +17,8 @@
 			X(recvmsg) X(write) X(writev) X(pwrite) X(send) \
 			X(sendmsg) X(splice) X(wait) X(accept) X(connect) \
 			X(open) X(socket) X(socketpair) X(pipe) X(sync) \
-			X(truncate) X(remove) X(rename) X(mkdir) X(waitpid)
+			X(truncate) X(remove) X(rename) X(mkdir) X(waitpid) \
+			X(random)
 
 #define X(name)	ROLE_##name,
 enum shim_role { SHIM_ROLES SHIM_NROLES };
@@ -51,11 +52,14 @@ struct shim_rule {
 struct shim_clock {
 	int64_t		 ahead;		/* s */
 	int64_t		 swing;		/* s more in every second second */
+	uint32_t	 pageless;	/* the kernel is asked each time ... */
+	uint32_t	 asked;		/* ... so often until now */
 };
 
 struct shim {
 	struct shim_rule	 rule[SHIM_NROLES][SHIM_NCALLS];
 	struct shim_clock	 clock[SHIM_NROLES];
+	int32_t			 db;	/* Berkeley DB's minor version, less 1 */
 };
 
 #endif
