@@ -421,6 +421,116 @@ restart_cleanup()
 	daemon_cleanup
 }
 
+# Lines that tell their place, as the command below writes them.
+numbered()
+{
+	awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) printf "%015d\n", i }'
+}
+
+size_of()
+{
+	wc -c <"$1"
+}
+
+# victim_dies name: it is killed, and the sandbox can be reached again
+victim_dies()
+{
+	if [ "$1" = daemon ]; then
+		daemon_kill
+		daemon_start
+	else
+		kill -KILL "$(daemon_child runner)"
+	fi
+	await '"$CTL" exec "$BOX" true >/dev/null 2>&1' 90
+}
+
+runner_fds()
+{
+	ls "/proc/$(daemon_child runner)/fd" | wc -l
+}
+
+# Once while nobody is at the terminal and once while somebody is: what was
+# shown to the two, one after the other, is what the command has written.
+lines_go_on()
+{
+	world
+	box
+	victim_dies "$1"
+	fds=$(runner_fds)
+	cat >talk <<-'EOF'
+	stty -opost
+	n=0
+	until [ -e over ]; do
+		i=0
+		while [ $i -lt 50 ]; do
+			printf '%015d\n' $n
+			n=$((n + 1))
+			i=$((i + 1))
+		done
+		usleep 10000
+	done
+	exit 7
+	EOF
+	"$CTL" exec "$BOX" sh -c 'cat >talk' <talk
+	in_terminal a "exec -it $BOX sh talk >a.out"
+	await '[ -s a.out ] && [ "$(size_of a.out)" -ge 5000 ]'
+	raw a || atf_fail "the terminal is not raw"
+	name=$("$CTL" ps "$BOX" | awk '/talk/ { print $1 }')
+	type_in a C-p C-q
+	ended a 0
+	victim_dies "$1"
+	"$CTL" logs "$name" >log || atf_fail "no log"
+	had=$(size_of log)
+	await '"$CTL" logs "$name" >log; [ "$(size_of log)" -gt "$had" ]'
+	in_terminal b "attach $name >b.out"
+	await '[ -s b.out ] && [ "$(size_of b.out)" -ge "$had" ]'
+	raw b || atf_fail "the terminal is not raw again"
+	victim_dies "$1"
+	had=$(size_of b.out)
+	await '[ "$(size_of b.out)" -gt $((had + 5000)) ]' 90
+	atf_check "$CTL" exec "$BOX" touch over
+	ended b 7
+	cat a.out b.out >got
+	numbered "$(wc -l <got)" >want
+	cmp got want || atf_fail "other bytes, or not all of them"
+	"$CTL" logs "$name" >log || atf_fail "no log in the end"
+	cmp log want || atf_fail "other bytes in the log"
+	await '[ "$(runner_fds)" -le "$fds" ]'
+	daemon_stop
+}
+
+atf_test_case runner cleanup
+runner_head()
+{
+	atf_set descr 'lines on a terminal, whose runner is killed: none is lost'
+	atf_set timeout 600
+}
+runner_body()
+{
+	lines_go_on runner
+}
+runner_cleanup()
+{
+	screens_end
+	daemon_cleanup
+}
+
+atf_test_case parent cleanup
+parent_head()
+{
+	atf_set descr 'lines on a terminal, whose daemon is killed: none is lost'
+	atf_set timeout 600
+}
+parent_body()
+{
+	lines_go_on daemon
+}
+parent_cleanup()
+{
+	screens_end
+	daemon_cleanup
+}
+
 atf_test_case refused cleanup
 refused_head()
 {
@@ -455,6 +565,8 @@ atf_init_test_cases()
 	atf_add_test_case detach
 	atf_add_test_case killed
 	atf_add_test_case restart
+	atf_add_test_case runner
+	atf_add_test_case parent
 	atf_add_test_case stopped
 	atf_add_test_case flood
 	atf_add_test_case refused
