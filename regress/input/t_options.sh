@@ -358,6 +358,12 @@ taken_body()
 	atf_check -o not-match:"$ESC" -o match:'\\033\\377' "$CTL" ps -a 1
 	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" events 1
 	atf_check -o not-match:"$ESC" -o not-match:"$HIGH" "$CTL" -j ps -a 1
+	# (S-31) Nothing is expanded, and what is shown is what was asked for.
+	atf_check -o inline:'~/x $HOME %h\n' "$CTL" exec -e 'A=~/x $HOME %h' 1 \
+	    sh -c 'echo "$A"'
+	atf_check -o match:'~/x .HOME' "$CTL" exec 1 echo '~/x $HOME'
+	atf_check -s exit:64 -e match:'~/x' "$CTL" create -w '~/x'
+	atf_check -s exit:125 -e match:'~/x' "$CTL" exec -w '~/x' 1 true
 	# (b44) It is given to the command alone, not to what starts it.
 	atf_check -o inline:"/nonexistent.so\n" "$CTL" exec \
 	    -e LD_PRELOAD=/nonexistent.so 1 sh -c 'echo $LD_PRELOAD'
