@@ -15,6 +15,7 @@
 #	work/		commands get ENOSPC, nobody else is touched; a create
 #			that needs an inode is refused with no_space; to delete
 #			makes room
+#	both of these	what a command has changed is told, also on a terminal
 #	db/ read-only	no start, with the reason; all is there when it can be
 #			written again
 
@@ -160,7 +161,7 @@ logs_full_body()
 	    2>err || s=$?
 	atf_check_equal 3 $s
 	lost=$(awk '/^sandboxctl: stdout: bytes [0-9]* to [0-9]* were dropped/ {
-	    n += $6 - $4; next } { exit 1 } END { print n }' err) ||
+	    n += $6 - $4; next } { exit 1 } END { print n + 0 }' err) ||
 	    atf_fail "$(cat err)"
 	atf_check_equal 3000000 $(($(stat -c %s out) + lost))
 	await 'log_has "log of exec 1 .*No space left"'
@@ -227,6 +228,94 @@ work_full_cleanup()
 	daemon_cleanup
 }
 
+# seat command ...: with a terminal for its input, and files for the rest
+seat()
+{
+	/usr/bin/python3 -I -B - "$CTL" "$@" 3>out 4>err <<-'EOF'
+	import os, pty, sys
+	pid, tty = pty.fork()
+	if pid == 0:
+	    os.dup2(3, 1)
+	    os.dup2(4, 2)
+	    os.execv(sys.argv[1], sys.argv[1:])
+	status = os.waitpid(pid, 0)[1]
+	sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 255)
+	EOF
+}
+
+# What was written with no room for it, on a terminal or not.
+changes_told()
+{
+	atf_check_equal 9 $s
+	[ "$(grep -c -e '^made file$' -e '^written text$' err)" -eq 2 ] ||
+	    atf_fail "the changes: $(cat err)"
+	! grep -v -e '^made file$' -e '^written text$' \
+	    -e 'bytes [0-9]* to [0-9]* were dropped' err |
+	    grep -q '[^[:space:]]' || atf_fail "more: $(cat err)"
+	atf_check "$CTL" exec "$BOX" sh -c 'rm file; echo text >text'
+}
+
+# lost count least: so many bytes are here, or told to be not, which is at least
+# so many of them
+lost()
+{
+	n=$(sed -n 's/.*bytes \([0-9]*\) to \([0-9]*\) were dropped.*/\1 \2/p' \
+	    err | awk '{ n += $2 - $1 } END { print n + 0 }')
+	[ "$n" -ge "$2" ] || atf_fail "$n bytes were lost, of at least $2"
+	atf_check_equal "$1" $(($(stat -c %s out) + n))
+}
+
+# Who was attached may have it all, but the log has what there was room for.
+kept()
+{
+	"$CTL" logs "$BOX.$1" >out 2>err || atf_fail "no logs: $(cat err)"
+	lost 3000000 1900000
+}
+
+atf_test_case changes_full cleanup
+changes_full_head()
+{
+	atf_set descr 'no space for files and output: what a command changes
+	    is told, and its own end'
+	atf_set timeout 600
+}
+changes_full_body()
+{
+	small runner/log size=1m,nr_inodes=30
+	small work size=1m,nr_inodes=40
+	world
+	box
+	atf_check "$CTL" exec "$BOX" sh -c 'echo text >text'
+	cat >fills <<-'EOF'
+	echo more >>text
+	cat /dev/zero 2>/dev/null >file && exit 1
+	head -c 3000000 /dev/zero
+	exit 9
+	EOF
+	s=0
+	"$CTL" exec -c "$BOX" sh -c "$(cat fills)" </dev/null >out 2>err ||
+	    s=$?
+	lost 3000000 0
+	changes_told
+	kept 2
+	# A terminal's output is one stream, and its log is as full.
+	s=0
+	seat exec -c -it "$BOX" sh -c "$(cat fills)" || s=$?
+	lost 3000000 0
+	changes_told
+	kept 4
+	await '! "$CTL" ps "$BOX" | grep -q running'
+	atf_check_equal 2 "$("$CTL" events -t exec.changed "$BOX" |
+	    grep -c 'made=1.*written=1')"
+	atf_check -o ignore "$CTL" delete "$BOX"
+	nothing_left
+	daemon_stop
+}
+changes_full_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case readonly cleanup
 readonly_head()
 {
@@ -264,5 +353,6 @@ atf_init_test_cases()
 	atf_add_test_case db_full_start
 	atf_add_test_case logs_full
 	atf_add_test_case work_full
+	atf_add_test_case changes_full
 	atf_add_test_case readonly
 }
