@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "frontend.h"
 #include "log.h"
 #include "spec.h"
@@ -410,6 +411,9 @@ request_recv_answer(struct chan *ch, struct frame *f, void *msg)
 	case PROTO_STATUS_INFO:
 		client_counts(msg);
 		break;
+	case PROTO_RESULT:
+		fault("frontend.result.before");
+		break;
 	default:
 		break;
 	}
@@ -444,6 +448,7 @@ request_recv_stream(struct chan *ch, struct frame *f, void *msg)
 	fd = f->fd;
 	f->fd = -1;
 	client_send(c, PROTO_STREAM, r->id, fd, msg);
+	fault("frontend.stream.after");
 	request_accepted(c, r);
 	return (0);
 }

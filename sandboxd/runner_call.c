@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "log.h"
 #include "runner.h"
 
@@ -152,7 +153,9 @@ call_try_end(struct call *c)
 	if (!c->told) {
 		if (c->kind & CALL_OUT)
 			call_stream_end(c);
+		fault("runner.result.before");
 		call_tell(c, c->done);
+		fault("runner.result.after");
 	}
 	call_free(c);
 }
@@ -236,6 +239,7 @@ call_new(struct box *box, const struct frame *f, const struct msg_call *m)
 	}
 	c = call_make(box, f, m);
 	call_send(g, c, &m->c);
+	fault("runner.call.after");
 	silent_expect(box);
 	if (!(c->kind & CALL_IN))
 		return;

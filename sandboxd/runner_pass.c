@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "log.h"
 #include "runner.h"
 
@@ -80,7 +81,9 @@ pass_give(struct call *c, uint32_t stream, int fd)
 
 	memset(&m, 0, sizeof(m));
 	m.stream = stream;
+	fault("runner.pass.before");
 	pipe_send(&ch_frontend, PROTO_STREAM, 0, c->session, c->req, fd, &m);
+	fault("runner.pass.after");
 }
 
 /* The guest may send as much as has left us. */
@@ -97,6 +100,7 @@ pass_ack(struct call *c)
 	m.stream = GP_STDOUT;
 	m.off = c->put;
 	guest_wrote(g, gp_encode_ack(guest_room(g, 64), 64, c->k, &m));
+	fault("runner.credit.after");
 }
 
 /* 1: the pipe took n bytes; 0: it is full; -1: nobody reads it. */
@@ -282,6 +286,7 @@ pass_end(struct call *c, struct guest *g)
 	close_in(c);
 	m.total = c->sent;
 	guest_wrote(g, gp_encode_input_end(guest_room(g, 64), 64, c->k, &m));
+	fault("runner.input_end.after");
 }
 
 /*

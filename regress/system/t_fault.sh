@@ -34,8 +34,55 @@ ask()
 	timeout 60 "$CTL" "$@" </dev/null 2>>ask.err
 }
 
+# What is asked of files: the first to fail is told so, the rest is not asked.
+files_work()
+{
+	e=$(ask exec -d ten true) || return
+	ask wait "$e" >/dev/null || return
+	for c in "put -a ten new text" "get ten text -"; do
+		s=0
+		# shellcheck disable=SC2086
+		timeout 60 "$CTL" $c </dev/null >got 2>call.err || s=$?
+		echo $s >"${c%% *}.status"
+		[ $s -eq 0 ] || break
+	done
+}
+
+# The caller was told the truth, and a file is the old one or the new one.
+files_check()
+{
+	told=0
+	for c in put get; do
+		[ -e $c.status ] || continue
+		case $(cat $c.status) in
+		0)	;;
+		69)	told=$((told + 1))
+			atf_check -o match:'(unavailable)' cat call.err
+			;;
+		*)	atf_fail "$c: $(cat $c.status): $(cat call.err)" ;;
+		esac
+	done
+	[ $told -eq 1 ] || atf_fail "$told were told that it failed"
+	atf_check -o save:text "$CTL" get ten text -
+	case $(cat put.status) in
+	0)	cmp text new || atf_fail "it is not the new one" ;;
+	*)	cmp text old || cmp text new || atf_fail "neither old nor new" ;;
+	esac
+	if [ -e get.status ]; then
+		cmp -n "$(wc -c <got)" got new || atf_fail "other bytes"
+		[ "$(cat get.status)" -ne 0 ] || cmp got new ||
+		    atf_fail "it was not all there"
+	fi
+	await '[ "$("$CTL" exec ten ls -A)" = text ]'
+}
+
 workload()
 {
+	if [ -n "$files" ]; then
+		files_work
+		: >worked
+		return
+	fi
 	ask image base >/dev/null
 	if ask create -d -i first >/dev/null; then
 		echo first >>created
@@ -125,6 +172,11 @@ ten_start()
 		"$CTL" exec -d ten sh -c "$LONG" x $i </dev/null >>ten ||
 		    atf_fail "exec $i"
 	done
+	if [ -n "$files" ]; then
+		head -c 1048576 "$SBX_BIN/sandboxd" >old
+		tr '\000-\377' '\001-\377\000' <old >new
+		atf_check -o ignore "$CTL" put ten old text
+	fi
 	daemon_stop
 	[ -z "$again" ] || again_ends
 	log_cut
@@ -238,6 +290,12 @@ one_point()
 	store.again.*) again=yes ;;
 	*)	again= ;;
 	esac
+	# Calls about files have a workload of their own.
+	case $1 in
+	runner.call.*|runner.credit.*|runner.input_end.*|runner.pass.*|\
+	runner.result.*|frontend.result.*|frontend.stream.*) files=yes ;;
+	*)	files= ;;
+	esac
 	daemon_conf "limits { log 1M }
 $retain
 $deaf"
@@ -253,6 +311,8 @@ $deaf"
 	work=$!
 	await "[ -e worked ] || fired $1" 300
 	[ -z "$retain$due" ] || await "fired $1" 60
+	# Who asked about a file is told while the daemon lives.
+	[ -z "$files" ] || await "[ -e worked ]"
 	fired "$1" || {
 		cat ask.err >&2
 		"$CTL" events >&2
@@ -277,6 +337,7 @@ $deaf"
 	await '! "$CTL" list | grep -q brief' 120
 	check_promises "$1"
 	ten_check
+	[ -z "$files" ] || files_check
 	[ -z "$again" ] || again_check
 	atf_check -o ignore -e ignore "$CTL" image base
 	atf_check -o ignore "$CTL" create -i third
@@ -325,6 +386,12 @@ for p in $(points); do
 	broker.import.*|broker.inventory.*|broker.remove.*|broker.update.*|\
 	parent.remove.*|runner.dead.*|runner.not_started.*|runner.ping.*|\
 	runner.remove.*|runner.silent.*) passes=1 ;;
+	runner.credit.*|runner.input_end.*) passes=1 ;;
+	# Who puts a file asks first what has its name; to get it is the third.
+	runner.pass.after|frontend.stream.after)
+		passes="$(figure 3 "1 2 3 4")" ;;
+	runner.call.*|runner.pass.*|runner.result.*|frontend.result.*)
+		passes="$(figure 2 "1 2 3 4")" ;;
 	broker.create.*|broker.freeze.*|broker.image.*|broker.inspect.*|\
 	broker.kill.*|\
 	runner.gone.*)
