@@ -9,8 +9,8 @@
  *	client.c	requests of the daemon
  *	engine.c	calls of the Engine
  *	engine_files.c	its archive
- *	exec.c create.c output.c events.c subscribers.c idle.c restart.c start.c
- *	session.c files.c trees.c tty.c filters.c	a concern each
+ *	exec.c create.c output.c events.c subscribers.c exits.c idle.c restart.c
+ *	start.c session.c files.c trees.c tty.c filters.c	a concern each
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -42,6 +42,7 @@ struct bench {
 	int		 starts;
 	int		 boxes;		/* idle sandboxes */
 	int		 subs;		/* idle subscribers */
+	int		 running;	/* commands, when one of them ends */
 	int		 stream;	/* MiB of output */
 	int		 events;	/* execs for the events' rate */
 	int		 logged;	/* events at a start */
@@ -103,6 +104,7 @@ enum row_id {
 	ROW_REMOVE,
 	ROW_CREATE_MANY,
 	ROW_REMOVE_MANY,
+	ROW_ACCEPTED,
 
 	ROW_STREAM,
 	ROW_BYTE,
@@ -127,6 +129,9 @@ enum row_id {
 	ROW_DELIVERY,
 	ROW_DELIVERY_99,
 	ROW_DELIVERY_ALL,
+
+	ROW_EXIT,
+	ROW_EXIT_99,
 
 	ROW_RESTART,
 	ROW_RESTART_MAX,
@@ -196,6 +201,8 @@ void	 client_lost(const char *) __attribute__((__noreturn__));
 struct sandbox *client_new(void);
 void	 box_create(struct proto_sandbox *);
 void	 box_create_as(struct proto_sandbox *, const char *);
+void	 box_create_for(struct proto_sandbox *, int);
+double	 box_accepted(void);
 void	 box_delete(struct proto_sandbox *);
 void	 boxes_create(struct proto_sandbox *, int);
 void	 boxes_delete(struct proto_sandbox *, int);
@@ -232,6 +239,10 @@ int	 engine_open(const char *);
 void	 engine_put(const char *, uint64_t);
 void	 engine_get(const char *, uint64_t);
 
+/* subscribers.c */
+void	 subscribe(struct sandbox *, const struct proto_sandbox *, int);
+double	 delivered(struct sandbox *, const char *);
+
 /* The concerns. */
 void	 bench_exec(void);
 void	 bench_flight(void);
@@ -239,6 +250,7 @@ void	 bench_create(void);
 void	 bench_output(void);
 void	 bench_events(void);
 void	 bench_subscribers(void);
+void	 bench_exits(void);
 void	 bench_idle(void);
 void	 bench_restart(void);
 void	 restart_many(const struct proto_sandbox *, int);

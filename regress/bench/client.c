@@ -52,10 +52,28 @@ box_check(const struct proto_sandbox *b, const char *state)
 		errx(1, "sandbox %s: %s %s", b->id, b->state, b->cause);
 }
 
+static void
+box_make(struct proto_sandbox *out, struct proto_create *req)
+{
+	struct proto_sandbox	 made;
+
+	if (sandbox_create(bench.conn, req, NULL, &made) == -1)
+		client_lost("create");
+	kvv_clear(&req->labels);
+	box_check(&made, "ready");
+	/* Its container is told to who asks. */
+	if (sandbox_show(bench.conn, made.id, out) == -1)
+		client_lost("show");
+	msg_clear(&made, proto_def(PROTO_SANDBOX));
+}
+
 void
 box_create(struct proto_sandbox *out)
 {
-	box_create_as(out, NULL);
+	struct proto_create	 req;
+
+	box_request(&req);
+	box_make(out, &req);
 }
 
 /* With that as its label "bench". */
@@ -63,19 +81,45 @@ void
 box_create_as(struct proto_sandbox *out, const char *label)
 {
 	struct proto_create	 req;
-	struct proto_sandbox	 made;
 
 	box_request(&req);
-	if (label != NULL && kvv_add(&req.labels, "bench", label) == -1)
+	if (kvv_add(&req.labels, "bench", label) == -1)
 		client_lost("create");
-	if (sandbox_create(bench.conn, &req, NULL, &made) == -1)
+	box_make(out, &req);
+}
+
+/* With room for so many processes. */
+void
+box_create_for(struct proto_sandbox *out, int pids)
+{
+	struct proto_create	 req;
+
+	box_request(&req);
+	req.pids = pids;
+	box_make(out, &req);
+}
+
+/* How long it takes until a create is accepted, us; it is removed again. */
+double
+box_accepted(void)
+{
+	struct proto_create	 req;
+	struct proto_accepted	 acc;
+	struct proto_ref	 ref;
+	double			 took = now();
+
+	box_request(&req);
+	req.wait = 0;
+	memset(&acc, 0, sizeof(acc));
+	if (sandbox_create(bench.conn, &req, &acc, NULL) == -1)
 		client_lost("create");
-	kvv_clear(&req.labels);
-	box_check(&made, "ready");
-	/* Its container is told to who asks. */
-	if (sandbox_show(bench.conn, made.id, out) == -1)
-		client_lost("show");
-	msg_clear(&made, proto_def(PROTO_SANDBOX));
+	took = now() - took;
+	memset(&ref, 0, sizeof(ref));
+	ref.id = acc.id;
+	ref.wait = 1;
+	if (sandbox_delete(bench.conn, &ref, NULL, NULL) == -1)
+		client_lost("delete");
+	return (took);
 }
 
 static int

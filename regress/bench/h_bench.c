@@ -5,7 +5,7 @@
  * regress-srcs: rows.c samples.c host.c procs.c client.c engine.c
  * regress-srcs: exec.c create.c output.c events.c subscribers.c idle.c
  * regress-srcs: restart.c start.c session.c filters.c files.c tty.c
- * regress-srcs: engine_files.c trees.c
+ * regress-srcs: engine_files.c trees.c exits.c
  *
  * usage: h_bench [-q] [-n execs] name=value ... concern ...
  *
@@ -31,6 +31,7 @@ struct bench	 bench = {
 	.starts = 3,
 	.boxes = 50,
 	.subs = 1000,
+	.running = 500,
 	.stream = 256,
 	.events = 6000,
 	.logged = 100000,
@@ -66,6 +67,7 @@ static const struct {
 	{ "output", bench_output, 0 },
 	{ "events", bench_events, 0 },
 	{ "subscribers", bench_subscribers, 0 },
+	{ "exits", bench_exits, 0 },
 	{ "restart", bench_restart, 0 },
 	{ "idle", bench_idle, 0 },
 	{ "session", bench_session, 0 },
@@ -131,6 +133,7 @@ quick(void)
 	bench.starts = 1;
 	bench.boxes = 2;
 	bench.subs = 20;
+	bench.running = 20;
 	bench.stream = 4;
 	bench.events = 128;
 	bench.logged = 2000;

@@ -68,6 +68,7 @@ static const struct {
 	[ROW_CREATE_MANY] = { "create to ready, 4 at a time, each", "ms", 0,
 	    ON_RATIO, MOST, 1.1 },
 	[ROW_REMOVE_MANY] = { "remove, 4 at a time, each", "ms", 0, 0, 0, 0 },
+	[ROW_ACCEPTED] = { "create to accepted", "ms", 1, ON_VALUE, MOST, 50 },
 
 	[ROW_STREAM] = { "stream of output", "MB/s", 0, 0, 0, 0 },
 	[ROW_BYTE] = { "a byte, from its writing", "us", 0, 0, 0, 0 },
@@ -100,6 +101,9 @@ static const struct {
 	[ROW_DELIVERY_99] = { "delivery, p99", "us", 0, 0, 0, 0 },
 	[ROW_DELIVERY_ALL] = { "delivery to all of them, each", "us", 1, 0, 0,
 	    0 },
+
+	[ROW_EXIT] = { "killed to told", "us", 0, ON_VALUE, MOST, 5000 },
+	[ROW_EXIT_99] = { "killed to told, p99", "us", 0, 0, 0, 0 },
 
 	[ROW_RESTART] = { "store killed to the first answer", "ms", 1,
 	    ON_VALUE, MOST, 100 },

@@ -13,7 +13,7 @@
 #include "bench.h"
 
 /* To the sandbox, or to all that have a label that only it has. */
-static void
+void
 subscribe(struct sandbox *c, const struct proto_sandbox *b, int by_label)
 {
 	struct proto_status_info st;
@@ -46,7 +46,7 @@ subscribe(struct sandbox *c, const struct proto_sandbox *b, int by_label)
 }
 
 /* Takes events up to one of the type, and tells how old that is; us. */
-static double
+double
 delivered(struct sandbox *c, const char *type)
 {
 	struct sandbox_answer	 a;
