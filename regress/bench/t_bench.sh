@@ -86,10 +86,12 @@ of them in a commit"
 	atf_check -o save:out env BENCH=$q CONCERNS="$concerns" \
 	    sh "$(atf_get_srcdir)/bench.sh"
 	cat out
-	echo "$goals" | while read -r r; do
+	while read -r r; do
 		grep -- "^  $r  .*  \(ok\|misses, as does the limit\)\$" out ||
 		    atf_fail "$r"
-	done
+	done <<-EOT
+		$goals
+	EOT
 }
 goals_cleanup()
 {
