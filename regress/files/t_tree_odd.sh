@@ -234,6 +234,51 @@ comes_back()
 	await '"$CTL" ls "$BOX" >/dev/null 2>&1' 120
 }
 
+# ends_there command ...: what was 8 MiB, and grows as soon as some of it has
+# come, has come when it is that many bytes.
+ends_there()
+{
+	rm -f out
+	mkfifo out
+	run 'rm -rf t; mkdir t; head -c 8388608 /dev/zero >t/big'
+	"$CTL" "$@" >out 2>err &
+	pid=$!
+	exec 3<out
+	head -c 100000 <&3 >got
+	run 'dd if=/dev/null of=t/big bs=1M seek=100000 count=0 2>/dev/null'
+	# What has no end must not fill our disk.
+	head -c 100000000 <&3 >>got
+	exec 3<&-
+	s=0
+	wait $pid || s=$?
+}
+
+atf_test_case endless cleanup
+endless_head()
+{
+	atf_set descr 'a file that grows without end ends where it ended'
+	atf_set timeout 300
+}
+endless_body()
+{
+	world
+	box
+	for c in cat get; do
+		# shellcheck disable=SC2046
+		ends_there $c "$BOX" t/big $([ $c = cat ] || echo -)
+		atf_check_equal "0 8388608" "$s $(stat -c %s got)"
+	done
+	ends_there get -r "$BOX" t -
+	atf_check_equal 73 $s
+	atf_check -o match:'changed meanwhile .conflict.' cat err
+	atf_check_equal 8388608 "$(tar -xOf got | wc -c)"
+	daemon_stop
+}
+endless_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case killed cleanup
 killed_head()
 {
@@ -433,6 +478,7 @@ atf_init_test_cases()
 	atf_add_test_case user
 	atf_add_test_case bare
 	atf_add_test_case moving
+	atf_add_test_case endless
 	atf_add_test_case killed
 	atf_add_test_case given_up
 	atf_add_test_case screen

@@ -5,6 +5,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <atf-c.h>
 #include <errno.h>
@@ -30,6 +31,74 @@ page(const char *path, uint64_t offset, uint64_t limit, uint64_t max,
 	error = tool_read(fd, &req, res, &out);
 	close(fd);
 	return (error);
+}
+
+/* A file that grows without end from the first byte that is given of it. */
+struct grower {
+	int	 go[2];
+	int	 fd;
+	int	 gone;
+};
+
+static int
+grows_put(void *arg, const void *p, size_t len)
+{
+	struct grower	*g = arg;
+	struct stat	 st = { 0 };
+
+	(void)p;
+	(void)len;
+	if (g->gone++ == 0)
+		ATF_REQUIRE_EQ(1, write(g->go[1], "", 1));
+	while (st.st_size < 1L << 32)
+		ATF_REQUIRE_EQ(0, fstat(g->fd, &st));
+	return (0);
+}
+
+static pid_t
+grower_start(struct grower *g)
+{
+	off_t	 size = 1 << 20;
+	pid_t	 pid;
+	char	 c;
+
+	ATF_REQUIRE_EQ(0, pipe(g->go));
+	ATF_REQUIRE((g->fd = open("grows", O_RDWR)) != -1);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid > 0)
+		return (pid);
+	if (read(g->go[0], &c, 1) != 1)
+		_exit(1);
+	/* Faster than any reader, and without a byte on the disk. */
+	while (ftruncate(g->fd, size) == 0)
+		size += 64 << 20;
+	for (;;)
+		pause();
+}
+
+ATF_TC_WITHOUT_HEAD(growing);
+ATF_TC_BODY(growing, tc)
+{
+	static char	 lines[200000];		/* more than is read at once */
+	struct read_req	 req = { "grows", 0, 2, 4096, 0 };
+	struct grower	 g = { .gone = 0 };
+	struct tool_sink out = { grows_put, &g };
+	struct read_res	 res;
+	pid_t		 pid;
+
+	close(place_new());
+	memset(lines, '\n', sizeof(lines));
+	place_file("grows", lines, sizeof(lines));
+	pid = grower_start(&g);
+	/* It ends where it ended at first; if not, this ends the test. */
+	alarm(60);
+	ATF_CHECK_EQ(0, tool_read(g.fd, &req, &res, &out));
+	alarm(0);
+	ATF_CHECK_EQ(sizeof(lines), res.size);
+	ATF_CHECK(res.known && res.total == sizeof(lines) && res.more);
+	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	close(g.fd);
 }
 
 ATF_TC_WITHOUT_HEAD(pages);
@@ -402,6 +471,7 @@ ATF_TC_BODY(places, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, pages);
+	ATF_TP_ADD_TC(tp, growing);
 	ATF_TP_ADD_TC(tp, chunks);
 	ATF_TP_ADD_TC(tp, long_line);
 	ATF_TP_ADD_TC(tp, binary);

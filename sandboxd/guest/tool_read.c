@@ -20,12 +20,14 @@
 #define READ_BUF	(64U << 10)	/* at least */
 #define READ_MAX	(16U << 20)	/* bytes of a page */
 #define READ_COUNT	(64U << 20)	/* a file whose lines are all counted */
+#define READ_NOSIZE	(64U << 20)	/* of what has no length */
 
 struct reader {
 	const struct read_req	*req;
 	struct read_res		*res;
 	const struct tool_sink	*out;
 	int			 fd;
+	uint64_t		 left;	/* it ends where it ended at first */
 	uint8_t			*buf;
 	size_t			 size;
 	size_t			 have;
@@ -108,6 +110,7 @@ read_give(struct reader *r, const void *p, size_t n)
 static void
 read_fill(struct reader *r)
 {
+	size_t	 room;
 	ssize_t	 n;
 
 	if (r->pos > 0) {
@@ -116,15 +119,20 @@ read_fill(struct reader *r)
 		r->pos = 0;
 	}
 	while (!r->eof && r->have < r->size) {
-		n = read(r->fd, r->buf + r->have, r->size - r->have);
+		room = r->size - r->have;
+		if (room > r->left)
+			room = r->left;
+		n = read(r->fd, r->buf + r->have, room);
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && r->error == 0)
 			r->error = errno;
 		if (n <= 0)
 			r->eof = 1;
-		else
+		else {
 			r->have += n;
+			r->left -= n;
+		}
 	}
 }
 
@@ -305,6 +313,7 @@ tool_read(int fd, const struct read_req *req, struct read_res *res,
 	r.res = res;
 	r.out = out;
 	r.fd = fd;
+	r.left = st.st_size > 0 ? (uint64_t)st.st_size : READ_NOSIZE;
 	/* One byte more shows that a line is longer than a page. */
 	r.size = req->max < READ_BUF ? READ_BUF : req->max + 1;
 	if ((r.buf = malloc(r.size)) == NULL)
