@@ -45,6 +45,8 @@
 #define EXEC_ARG_MAX		131071	/* MAX_ARG_STRLEN less the NUL */
 #define EXEC_ID_MAX		(SBX_ID_MAX + 1 + 20)
 #define EXEC_SHOWN_MAX		1024	/* of a command, in events and lists */
+#define CHANGES_SCOPE_MAX	16	/* patterns of what is to be told */
+#define CHANGES_PATTERN_MAX	240	/* bytes of one */
 #define CHANGES_LIST_MAX	7000	/* bytes of what one has changed */
 #define EXEC_TIMEOUT_MAX	(30ULL * 86400 * 1000)	/* milliseconds */
 #define EXEC_GRACE_DEFAULT	1000	/* ms between TERM and KILL on cancel */

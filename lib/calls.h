@@ -76,6 +76,7 @@ enum call_op {
 #define CALL_PATH_MAX	4095	/* bytes of a path or a pattern */
 #define CALL_DATA_MAX	65536	/* of input in the request itself */
 #define MARK_NAME_MAX	63
+#define SCOPE_MAX	16	/* patterns of what is looked at */
 #define CALL_TEXT_MAX	255	/* of what the guest says */
 #define CALL_NAMES	10000	/* results of GLOB, if no count is asked for */
 #define CALL_MATCHES	1000	/* of GREP */

@@ -38,7 +38,7 @@ static const struct gp_rule {
 
 	[GP_WELCOME] =	{ "WELCOME", GP_RUNNER, 0, 4, 4 },
 	[GP_START] =	{ "START", GP_RUNNER, HAS_K, 38,
-			    40 + GP_MAX_STRINGS },
+			    42 + GP_MAX_SCOPE + 1 + GP_MAX_STRINGS },
 	[GP_RESUME] =	{ "RESUME", GP_RUNNER, HAS_K, 16, 16 },
 	[GP_ACK] =	{ "ACK", GP_RUNNER, HAS_K, 12, 12 },
 	[GP_INPUT] =	{ "INPUT", GP_RUNNER, HAS_K, 9, 8 + GP_MAX_DATA },
@@ -87,7 +87,9 @@ gp_cause_text(unsigned int cause)
 		[GP_NS_STOPPING] = "sandbox is being stopped",
 		[GP_NS_ERROR] = "could not be started",
 		[GP_NS_CHANGES] = "how its files are could not be kept, to "
-		    "tell what it changes"
+		    "tell what it changes",
+		[GP_NS_SCOPE] = "a pattern of the changes that are to be told "
+		    "is none, or has more than 1000 alternatives"
 	};
 
 	if (cause >= sizeof(text) / sizeof(text[0]))

@@ -73,11 +73,13 @@
  *	2	told by hello_ok and status; the frames are those of 1
  *	3	terminals: GP_START_TTY, RESIZE
  *	4	what an exec has changed: GP_START_CHANGES, CHANGED
+ *	5	... of what some patterns name: GP_START_SCOPE
  */
-#define GP_VERSION		4
+#define GP_VERSION		5
 #define GP_VERSION_OLDEST	1
 #define GP_VERSION_TTY		3	/* from which on it has terminals */
 #define GP_VERSION_CHANGES	4	/* ... tells what an exec has changed */
+#define GP_VERSION_SCOPE	5	/* ... within some patterns alone */
 #define GP_HDRLEN		16
 #define GP_MAX_DATA		65536	/* bytes in one OUTPUT or INPUT */
 #define GP_WINDOW		262144	/* beyond the last ACK of a stream */
@@ -86,6 +88,7 @@
 #define GP_MAX_DIR		4095	/* the directory, without its NUL */
 /* 192 KiB of text, a NUL for each entry and for the directory. */
 #define GP_MAX_STRINGS		(192 * 1024 + GP_MAX_ENTRIES + 1)
+#define GP_MAX_SCOPE		CALL_PATH_MAX	/* of patterns, without NUL */
 #define GP_MAX_VERSTR		63
 #define GP_MAX_EXECS		1024	/* in the guest's table */
 #define GP_MAX_MS		2592000000U	/* 30 days: timeout, grace */
@@ -93,7 +96,8 @@
 
 /* The largest frames, header included: the receiver's buffer. */
 #define GP_MAX_FROM_GUEST	(GP_HDRLEN + 16 + GP_MAX_DATA)
-#define GP_MAX_FROM_RUNNER	(GP_HDRLEN + 64 + GP_MAX_STRINGS)
+#define GP_MAX_FROM_RUNNER	(GP_HDRLEN + 64 + GP_MAX_SCOPE + 1 +	\
+				    GP_MAX_STRINGS)
 
 #define GP_CALL_BIT		(1ULL << 63)	/* in k: it is a call's */
 #define GP_MAX_CALL		(44 + 4 * (CALL_PATH_MAX + 1))
@@ -173,7 +177,8 @@ enum gp_cause {			/* why an exec did not start */
 				   the table, and not run by this */
 	GP_NS_STOPPING,		/* after STOP */
 	GP_NS_ERROR,		/* anything else: errno tells */
-	GP_NS_CHANGES		/* how the files are could not be kept */
+	GP_NS_CHANGES,		/* how the files are could not be kept */
+	GP_NS_SCOPE		/* a pattern of what is to be told is none */
 };
 
 /* HELLO flags */
@@ -189,7 +194,8 @@ enum gp_cause {			/* why an exec did not start */
 #define GP_START_KILL_REST	0x04	/* at the end kill what is left */
 #define GP_START_TTY		0x08	/* all streams are one terminal */
 #define GP_START_CHANGES	0x10	/* tell what it has changed */
-#define GP_START_FLAGS		0x1f
+#define GP_START_SCOPE		0x20	/* ... of what scope names alone */
+#define GP_START_FLAGS		0x3f
 
 /* EXIT flags */
 #define GP_EXIT_REAPER_LOST	0x01	/* a payload killed the subreaper */
@@ -278,6 +284,8 @@ struct gp_start {
 	uint64_t	 err;
 	uint32_t	 rows;		/* GP_START_TTY alone: its size */
 	uint32_t	 cols;
+	const char	*scope;		/* GP_START_SCOPE: patterns, a line
+					   each, + or - before it; NUL ended */
 	const char	*args;		/* argc strings, each with its NUL */
 	size_t		 argslen;
 	const char	*env;		/* envc strings NAME=value */

@@ -187,6 +187,10 @@ gp_check_start(const struct gp_start *m)
 	if ((m->flags & GP_START_TTY) != 0 &&
 	    gp_check_size(m->rows, m->cols) == -1)
 		return (-1);
+	if ((m->flags & GP_START_SCOPE) != 0 &&
+	    ((m->flags & GP_START_CHANGES) == 0 || *m->scope == '\0' ||
+	    strlen(m->scope) > GP_MAX_SCOPE))
+		return (-1);
 	if ((m->flags & ~GP_START_FLAGS) != 0 || m->timeout > GP_MAX_MS ||
 	    m->grace > GP_MAX_MS || m->argc < 1 || m->argc > GP_MAX_ENTRIES ||
 	    m->envc > GP_MAX_ENTRIES - m->argc ||
@@ -215,6 +219,10 @@ gp_encode_start(uint8_t *buf, size_t size, uint64_t k,
 		gp_put(&w, m->rows, 2);
 		gp_put(&w, m->cols, 2);
 	}
+	if ((m->flags & GP_START_SCOPE) != 0) {
+		gp_put(&w, strlen(m->scope) + 1, 2);
+		gp_put_data(&w, m->scope, strlen(m->scope) + 1);
+	}
 	gp_put(&w, m->argc, 2);
 	gp_put(&w, m->envc, 2);
 	gp_put(&w, m->argslen, 4);
@@ -222,6 +230,16 @@ gp_encode_start(uint8_t *buf, size_t size, uint64_t k,
 	gp_put_data(&w, m->env, m->envlen);
 	gp_put_data(&w, m->dir, strlen(m->dir) + 1);
 	return (gp_end(&w));
+}
+
+static int
+gp_take_scope(struct gp_start *m, struct gp_reader *r)
+{
+	size_t	 len = gp_take(r, 2);
+
+	m->scope = (const char *)gp_take_data(r, len);
+	return (r->bad || len < 2 ||
+	    memchr(m->scope, '\0', len) != m->scope + len - 1 ? -1 : 0);
 }
 
 /*
@@ -247,6 +265,8 @@ gp_decode_start(struct gp_start *m, const struct gp_frame *f)
 		m->rows = gp_take(&r, 2);
 		m->cols = gp_take(&r, 2);
 	}
+	if ((m->flags & GP_START_SCOPE) != 0 && gp_take_scope(m, &r) == -1)
+		return (-1);
 	m->argc = gp_take(&r, 2);
 	m->envc = gp_take(&r, 2);
 	m->argslen = gp_take(&r, 4);

@@ -88,6 +88,8 @@ static const struct msg_field f_exec[] = {
 	MSG_F(proto_exec, flags, M_UINT, EXEC_FLAGS, M_OPT),
 	MSG_F(proto_exec, rows, M_UINT, TTY_SIZE_MAX, M_OPT),
 	MSG_F(proto_exec, cols, M_UINT, TTY_SIZE_MAX, M_OPT),
+	MSG_F(proto_exec, include, M_STRV, CHANGES_SCOPE_MAX, M_OPT),
+	MSG_F(proto_exec, exclude, M_STRV, CHANGES_SCOPE_MAX, M_OPT),
 };
 
 static const struct msg_field f_resize[] = {

@@ -193,6 +193,8 @@ struct proto_exec {
 	uint32_t	 flags;		/* EXEC_* */
 	uint32_t	 rows;		/* EXEC_TTY; 0: TTY_ROWS, TTY_COLS */
 	uint32_t	 cols;
+	struct strv	 include;	/* EXEC_CHANGES: these alone, by patterns */
+	struct strv	 exclude;	/* and not these */
 };
 
 /* The size of an exec's terminal from now on. */

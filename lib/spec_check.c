@@ -219,6 +219,54 @@ check_tty(const struct proto_exec *x, struct spec_error *e)
 	return (0);
 }
 
+/* A pattern of names below a directory. */
+static int
+check_pattern(const char *s, const char *field, struct spec_error *e)
+{
+	const char	*p;
+	size_t		 n;
+
+	if (strlen(s) > CHANGES_PATTERN_MAX)
+		return (fail(e, CODE_LIMIT_EXCEEDED, field, "pattern of %zu "
+		    "bytes: the limit is %d", strlen(s), CHANGES_PATTERN_MAX));
+	if (*s == '\0' || *s == '/' || !spec_valid_text(s))
+		return (invalid(e, field, s, "must be a pattern of names "
+		    "below the working directory, without control "
+		    "characters"));
+	for (p = s;; p += n + 1) {
+		n = strcspn(p, "/");
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			return (invalid(e, field, s, "has \"..\""));
+		if (p[n] == '\0')
+			return (0);
+	}
+}
+
+/* Of which changes one is to be told. */
+static int
+check_scope(const struct proto_exec *x, struct spec_error *e)
+{
+	size_t	 i;
+
+	if (x->include.n + x->exclude.n > 0 &&
+	    (x->flags & EXEC_CHANGES) == 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, x->include.n > 0 ?
+		    "include" : "exclude", "patterns of changes, and no "
+		    "changes are asked for"));
+	if (x->include.n + x->exclude.n > CHANGES_SCOPE_MAX)
+		return (fail(e, CODE_LIMIT_EXCEEDED, x->include.n > 0 ?
+		    "include" : "exclude", "patterns of changes: %zu: the "
+		    "limit is %d", x->include.n + x->exclude.n,
+		    CHANGES_SCOPE_MAX));
+	for (i = 0; i < x->include.n; i++)
+		if (check_pattern(x->include.v[i], "include", e) == -1)
+			return (-1);
+	for (i = 0; i < x->exclude.n; i++)
+		if (check_pattern(x->exclude.v[i], "exclude", e) == -1)
+			return (-1);
+	return (0);
+}
+
 static int
 check_exec(const void *msg, struct spec_error *e)
 {
@@ -250,7 +298,7 @@ check_exec(const void *msg, struct spec_error *e)
 	if (*dir != '\0' && (*dir != '/' || strlen(dir) > SBX_DIR_MAX))
 		return (invalid(e, "dir", dir,
 		    "must be an absolute path of at most 4095 bytes"));
-	if (check_tty(x, e) == -1)
+	if (check_tty(x, e) == -1 || check_scope(x, e) == -1)
 		return (-1);
 	return (check_user(x->user, e));
 }

@@ -217,7 +217,12 @@ exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
 	req->argv.n = argc;
 	req->timeout = ctl->timeout;
 	req->dir = (char *)(uintptr_t)"";
+	/* Who says which changes wants to be told. */
+	if (ctl->include.n + ctl->outside.n > 0)
+		ctl->changes = 1;
 	req->flags = ctl->changes ? EXEC_CHANGES : 0;
+	req->include = ctl->include;
+	req->exclude = ctl->outside;
 	/* run gave these to the sandbox. */
 	if (ctl->cmd->run == cmd_run)
 		return (0);

@@ -92,6 +92,10 @@ take_fn		 take_stream, take_string, take_strings;
 	    "at least 1, in bytes or with K, M, G or T")
 #define OPT_EXCLUDE							\
 	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
+#define OPT_SCOPE							\
+	OPT_STRINGS('G', "pattern", include, "a pattern of names")
+#define OPT_SCOPE_NOT							\
+	OPT_STRINGS('X', "pattern", outside, "a pattern of names")
 #define OPT_SEED							\
 	OPT_STRINGS('C', "local:remote", seeds, "local:remote")
 #define OPT_PREPARE							\

@@ -25,10 +25,10 @@ static const struct option_def	 opts_create[] = {
 };
 static const struct option_def	 opts_run[] = {
 	OPT_FLAG('A', secrets), OPT_SEED, OPT_CPUS, OPT_FLAG('D', changes),
-	OPT_ENV, OPT_IMAGE, OPT_ID, OPT_KEEP, OPT_LABEL, OPT_MEMORY,
+	OPT_ENV, OPT_SCOPE, OPT_IMAGE, OPT_ID, OPT_KEEP, OPT_LABEL, OPT_MEMORY,
 	OPT_PREPARE, OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT,
-	OPT_USER, OPT_DIR, OPT_EXCLUDE, OPT_END
+	OPT_USER, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_labels[] = {
 	OPT_SELECT('l', labels), OPT_END
@@ -50,8 +50,9 @@ static const struct option_def	 opts_attach[] = {
 	OPT_FLAG('r', readonly), OPT_END
 };
 static const struct option_def	 opts_exec[] = {
-	OPT_FLAG('c', changes), OPT_DETACH, OPT_ENV, OPT_FLAG('i', interactive), OPT_KEYS,
-	OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
+	OPT_FLAG('c', changes), OPT_DETACH, OPT_ENV, OPT_SCOPE,
+	OPT_FLAG('i', interactive), OPT_KEYS, OPT_TIMEOUT, OPT_USER, OPT_DIR,
+	OPT_SCOPE_NOT, OPT_END
 };
 static const struct option_def	 opts_shell[] = {
 	OPT_ENV, OPT_KEYS, OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
@@ -431,6 +432,8 @@ parse_free(struct ctl *ctl)
 	strv_clear(&ctl->unlabel);
 	strv_clear(&ctl->types);
 	strv_clear(&ctl->exclude);
+	strv_clear(&ctl->include);
+	strv_clear(&ctl->outside);
 	strv_clear(&ctl->seeds);
 }
 

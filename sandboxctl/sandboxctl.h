@@ -78,6 +78,8 @@ struct ctl {
 	uint32_t		 heartbeat;	/* -H; ms */
 	int			 execute;	/* -x of reload */
 	const char		*glob;		/* -G */
+	struct strv		 include;	/* -G of exec, run */
+	struct strv		 outside;	/* -X of exec, run */
 	const char		*id;		/* -i */
 	const char		*image;		/* -I */
 	uint64_t		 keep;		/* -k; ms */

@@ -140,6 +140,8 @@ static const struct msg_field f_start[] = {
 	MSG_F(msg_start, exec, M_STR, 0, 0),
 	MSG_F(msg_start, rows, M_UINT, TTY_SIZE_MAX, 0),
 	MSG_F(msg_start, cols, M_UINT, TTY_SIZE_MAX, 0),
+	MSG_F(msg_start, include, M_STRV, CHANGES_SCOPE_MAX, 0),
+	MSG_F(msg_start, exclude, M_STRV, CHANGES_SCOPE_MAX, 0),
 };
 
 static const struct msg_field f_resize[] = {

@@ -138,6 +138,7 @@ struct exec_args {
 	size_t		 envlen;
 	uint32_t	 envc;
 	char		*dir;
+	char		*scope;		/* as gp_start has it; "": none */
 };
 
 /* What the guest has said of it. */
@@ -399,6 +400,7 @@ void		 tty_resize(struct box *, uint64_t, uint32_t, uint32_t);
 
 /* runner_changed.c */
 int		 changed_refuse(struct guest *, struct exec *);
+char		*changed_scope(const struct msg_start *);
 int		 changed_recv(struct guest *, const struct gp_frame *);
 int		 changed_tell(struct guest *, const struct exec *,
 		    struct msg_ended *);

@@ -15,11 +15,50 @@ int
 changed_refuse(struct guest *g, struct exec *ex)
 {
 	if ((ex->flags & EXEC_CHANGES) == 0 ||
-	    g->version >= GP_VERSION_CHANGES)
+	    g->version >= (*ex->args->scope != '\0' ? GP_VERSION_SCOPE :
+	    GP_VERSION_CHANGES))
 		return (0);
 	exec_not_started(ex, GP_NS_ERROR, 0, "the guest of this sandbox "
 	    "cannot tell what a command changes");
 	return (1);
+}
+
+static size_t
+scope_add(char *buf, size_t len, char sign, const struct strv *v)
+{
+	size_t	 i, n;
+
+	for (i = 0; i < v->n; i++) {
+		n = strlen(v->v[i]);
+		/* As the frontend has checked. */
+		if (n == 0 || strchr(v->v[i], '\n') != NULL ||
+		    len + n + 2 > GP_MAX_SCOPE)
+			fatalx("%s: bad pattern from the store", __func__);
+		if (len > 0)
+			buf[len++] = '\n';
+		buf[len++] = sign;
+		memcpy(buf + len, v->v[i], n);
+		len += n;
+	}
+	return (len);
+}
+
+/* The patterns as the guest takes them. */
+char *
+changed_scope(const struct msg_start *m)
+{
+	static char	 buf[GP_MAX_SCOPE + 1];
+	char		*s;
+	size_t		 len = 0;
+
+	if (m->flags & EXEC_CHANGES) {
+		len = scope_add(buf, len, '+', &m->include);
+		len = scope_add(buf, len, '-', &m->exclude);
+	}
+	buf[len] = '\0';
+	if ((s = strdup(buf)) == NULL)
+		fatal("%s", __func__);
+	return (s);
 }
 
 /*

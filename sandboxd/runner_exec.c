@@ -49,6 +49,7 @@ exec_args_free(struct exec *ex)
 	freezero(a->args, a->argslen);
 	freezero(a->env, a->envlen);
 	free(a->dir);
+	free(a->scope);
 	free(a);
 	ex->args = NULL;
 }
@@ -86,6 +87,7 @@ exec_pack(const struct msg_start *m)
 	a->argslen = n;
 	a->env = exec_pack_env(&m->env, &a->envlen);
 	a->envc = m->env.n;
+	a->scope = changed_scope(m);
 	return (a);
 }
 
@@ -208,6 +210,9 @@ exec_send_start(struct guest *g, struct exec *ex)
 	}
 	if (ex->flags & EXEC_CHANGES)
 		s.flags |= GP_START_CHANGES;
+	if (*a->scope != '\0')
+		s.flags |= GP_START_SCOPE;
+	s.scope = a->scope;
 	s.timeout = ex->timeout;
 	s.grace = ex->grace;
 	s.argc = a->argc;
@@ -219,7 +224,8 @@ exec_send_start(struct guest *g, struct exec *ex)
 	s.env = a->env;
 	s.envlen = a->envlen;
 	s.dir = a->dir;
-	size = GP_HDRLEN + 64 + a->argslen + a->envlen + strlen(a->dir) + 1;
+	size = GP_HDRLEN + 64 + strlen(a->scope) + 1 + a->argslen + a->envlen +
+	    strlen(a->dir) + 1;
 	guest_wrote(g, gp_encode_start(guest_room(g, size), size, ex->k, &s));
 }
 

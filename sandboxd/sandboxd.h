@@ -334,6 +334,8 @@ struct msg_start {
 	char		 exec[EXEC_ID_MAX + 1];	/* name for STREAM */
 	uint32_t	 rows;		/* EXEC_TTY; 0 in rows before it */
 	uint32_t	 cols;
+	struct strv	 include;	/* EXEC_CHANGES */
+	struct strv	 exclude;
 };
 
 /* RESIZE */

@@ -458,6 +458,7 @@ int		 call_recv_done(struct chan *, struct frame *, void *);
 /* store_changed.c */
 int		 changed_check(const struct asker *, const struct sandbox *,
 		    const struct proto_exec *);
+void		 changed_shown(struct kvv *, const struct proto_exec *);
 void		 changed_keep(struct exec *, const struct msg_ended *);
 int		 changed_event(struct batch *, struct exec *);
 

@@ -14,18 +14,45 @@ changed_check(const struct asker *a, const struct sandbox *sb,
     const struct proto_exec *m)
 {
 	struct asker	 files;		/* the rule of the exec stays */
+	uint32_t	 need;
 
 	if ((m->flags & EXEC_CHANGES) == 0)
 		return (0);
-	if (sb->r.guest != 0 && sb->r.guest < GP_VERSION_CHANGES) {
+	need = m->include.n + m->exclude.n > 0 ? GP_VERSION_SCOPE :
+	    GP_VERSION_CHANGES;
+	if (sb->r.guest != 0 && sb->r.guest < need) {
 		answer_error(a, CODE_UNSUPPORTED, "flags", "%s cannot tell "
-		    "what a command changes: its guest is of version %u, and "
-		    "that came with %u", sb->r.id, sb->r.guest,
-		    GP_VERSION_CHANGES);
+		    "what a command changes%s: its guest is of version %u, and "
+		    "that came with %u", sb->r.id, need == GP_VERSION_SCOPE ?
+		    " by patterns" : "", sb->r.guest, need);
 		return (-1);
 	}
 	files = *a;
 	return (rights_check(&files, RIGHT_FILES, sb));
+}
+
+static void
+scope_detail(struct kvv *d, const char *key, const struct strv *v)
+{
+	char	 buf[CHANGES_SCOPE_MAX * (CHANGES_PATTERN_MAX + 1)];
+	size_t	 i;
+
+	buf[0] = '\0';
+	for (i = 0; i < v->n; i++) {
+		if (i > 0)
+			strlcat(buf, " ", sizeof(buf));
+		strlcat(buf, v->v[i], sizeof(buf));
+	}
+	if (v->n > 0)
+		detail_str(d, key, buf);
+}
+
+/* With the command: what will be told of its changes. */
+void
+changed_shown(struct kvv *d, const struct proto_exec *m)
+{
+	scope_detail(d, "include", &m->include);
+	scope_detail(d, "exclude", &m->exclude);
 }
 
 /* The details of the event, kept with the exec until it ends. */

@@ -94,6 +94,8 @@ exec_fill(struct exec_req *q, struct exec *ex)
 		dir = ex->sb->conf->workdir;
 	if (strv_copy(&s->argv, &q->m.argv) == -1 ||
 	    kvv_copy(&s->env, &q->m.env) == -1 ||
+	    strv_copy(&s->include, &q->m.include) == -1 ||
+	    strv_copy(&s->exclude, &q->m.exclude) == -1 ||
 	    (s->dir = strdup(dir != NULL ? dir : "")) == NULL)
 		fatal("%s", __func__);
 	s->timeout = q->m.timeout;
@@ -142,6 +144,7 @@ body_exec(struct batch *b, void *arg)
 	q->ex = ex;
 	shown_command(&d, &q->m.argv);
 	shown_env(&d, &q->m.env);
+	changed_shown(&d, &q->m);
 	detail_str(&d, "rule", q->a.by);
 	if (store_event(b, sb, EV_EXEC_CREATE, q->a.uid, ex->r.k,
 	    &d) != BATCH_OK || model_put_exec(b, ex) != BATCH_OK ||

@@ -382,6 +382,24 @@ changes_body()
 	# Nobody has asked for these.
 	run true
 	changed "$BOX.8" -o empty
+	# Of what patterns name alone: one directory, and not one in it; what
+	# is not there has no changes.
+	atf_check -e save:err "$CTL" exec -G src -G 'no/where/**' -X src/gen \
+	    -X '*.o' "$BOX" sh -c 'mkdir -p src/gen other; : >src/f; : >src/f.o
+	    : >src/gen/g; : >other/h; : >"src/caf\303"' </dev/null
+	LC_ALL=C sort err >got
+	printf 'made src/\nmade src/caf\\134303\nmade src/f\n' >want
+	atf_check -o file:want cat got
+	atf_check -o match:'"include":"src no/where/[*][*]"' \
+	    -o match:'"exclude":"src/gen [*][.]o"' \
+	    "$CTL" -j events -t exec.create "$BOX"
+	atf_check -e empty "$CTL" exec -G no/where "$BOX" touch src/f </dev/null
+	changed "$BOX.10" -o match:'"written":"0"'
+	atf_check -s not-exit:0 -e match:'below the working' \
+	    "$CTL" exec -G /etc "$BOX" true </dev/null
+	atf_check -s not-exit:0 -e match:'1000 alternatives' "$CTL" exec \
+	    -G '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}' \
+	    "$BOX" true </dev/null
 	daemon_stop
 }
 changes_cleanup()

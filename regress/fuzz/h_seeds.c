@@ -273,7 +273,8 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 	};
 	static const struct gp_resize	 size_m = { 25, 81 };
 	static const struct gp_start	 start_changes = {
-		.flags = GP_START_CHANGES, .argc = 1, .args = "sh",
+		.flags = GP_START_CHANGES | GP_START_SCOPE,
+		.scope = "+a/**\n-b", .argc = 1, .args = "sh",
 		.argslen = 3, .env = "", .dir = "/"
 	};
 	static const struct gp_cancel	 cancel = { 1000 };

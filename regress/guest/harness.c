@@ -584,6 +584,8 @@ rig_send(struct rig *r, const void *data, ssize_t len)
 	}
 }
 
+const char	*rig_scope;
+
 void
 rig_start_v(struct rig *r, uint64_t k, uint32_t flags, uint32_t timeout,
     uint32_t grace, const char *dir, char *const *argv, char *const *env)
@@ -594,7 +596,8 @@ rig_start_v(struct rig *r, uint64_t k, uint32_t flags, uint32_t timeout,
 	ssize_t			 n;
 
 	memset(&m, 0, sizeof(m));
-	m.flags = flags;
+	m.flags = flags | (rig_scope != NULL ? GP_START_SCOPE : 0);
+	m.scope = rig_scope;
 	m.timeout = timeout;
 	m.grace = grace;
 	m.args = args;

@@ -102,6 +102,8 @@ void	 rig_until_at(struct rig *, const int *, int);
 double	 rig_now(void);
 
 void	 rig_send(struct rig *, const void *, ssize_t);
+/* Patterns for what is started next. */
+extern const char	*rig_scope;
 void	 rig_start_v(struct rig *, uint64_t, uint32_t, uint32_t, uint32_t,
 	    const char *, char *const *, char *const *);
 /* START of sh -c command; flags, timeout, grace. */

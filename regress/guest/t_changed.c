@@ -94,6 +94,100 @@ ROOT_TC(kinds, "each kind of change is told and counted, before the end")
 	rig_end(r);
 }
 
+/* What the patterns of a scope let through, of these changes. */
+static void
+scoped(struct rig *r, uint64_t k, const char *scope, const char *want,
+    const char *cmd)
+{
+	struct job	*j;
+	uint64_t	 n = 0;
+	int		 i;
+
+	rig_scope = scope;
+	rig_sh(r, k, CHANGES, 0, 0, cmd);
+	rig_scope = NULL;
+	j = ended(r, k);
+	ATF_REQUIRE_EQ(1, j->nchanged);
+	ATF_CHECK_EQ(0, j->changed.flags);
+	ATF_CHECK_MSG(j->list.len == strlen(want) &&
+	    memcmp(j->list.data, want, j->list.len) == 0,
+	    "%s: have \"%.*s\", want \"%s\"", scope, (int)j->list.len,
+	    (const char *)j->list.data, want);
+	/* What is not told is not counted. */
+	for (i = GP_MADE; i < GP_CHANGE_MAX; i++)
+		n += j->changed.count[i];
+	for (i = 0; *want != '\0'; want++)
+		i += *want == '\n';
+	ATF_CHECK_EQ((uint64_t)i, n);
+	rig_forget(r, k);
+	rig_run(r, k + 1, "rm -rf * .[a-z]*");
+}
+
+ROOT_TC(scope, "only what patterns name is told, and all below that")
+{
+	struct rig	*r = rig_new();
+
+	(void)tc;
+	rig_boot(r);
+	scoped(r, 1, "+src", "made src/\nmade src/f\nmade src/d/\n"
+	    "made src/d/g\n", "mkdir src; : >src/f; mkdir -p src/d other; "
+	    ": >src/d/g; : >other/h; : >top");
+	/* What is taken away leaves what is beside it. */
+	scoped(r, 3, "+src/**\n-src/gen\n-**/*.o", "made src/f\n",
+	    "mkdir -p src/gen/x; : >src/gen/x/y; : >src/f; : >src/f.o");
+	/* Without a pattern to include all is; a name is for any depth. */
+	scoped(r, 5, "-.git\n-*.log", "made a/\nmade a/f\n", "mkdir -p .git/o "
+	    "a/.git; : >.git/o/p; : >a/.git/x; : >a/x.log; : >y.log; "
+	    ": >a/f");
+	scoped(r, 7, "+{a,b}/*.c\n+only/", "made a/x.c\n", "mkdir a b; "
+	    ": >a/x.c; : >a/y.h; : >b/z; : >only");
+	scoped(r, 9, "+not/there", "", "mkdir not; : >not/f");
+	/* Over its border nothing is renamed, but made or removed. */
+	rig_run(r, 11, "mkdir in out; : >in/x; : >out/y");
+	scoped(r, 12, "+in", "made in/y\nremoved in/x\n",
+	    "mv in/x out/x; mv out/y in/y");
+	rig_end(r);
+}
+
+ROOT_TC(scope_odd, "what is no pattern, and what cannot be read above one")
+{
+	struct rig	*r = rig_new();
+	struct job	*j;
+	uint64_t	 k;
+	/* The runner sends none of these. */
+	static const char *const bad[] = { "src", "+", "+a\n\n+b", "+a/../b",
+	    "+{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}{a,b,c,d}",
+	    "+1\n+2\n+3\n+4\n+5\n+6\n+7\n+8\n+9\n+10\n+11\n+12\n+13\n+14\n"
+	    "+15\n+16\n+17" };
+
+	(void)tc;
+	rig_boot(r);
+	for (k = 1; k <= sizeof(bad) / sizeof(bad[0]); k++) {
+		rig_scope = bad[k - 1];
+		rig_sh(r, k, CHANGES, 0, 0, "echo >never");
+		rig_until(r, &r->jobs[k].not_started);
+		ATF_CHECK_EQ(GP_NS_SCOPE, r->jobs[k].ns.cause);
+		rig_forget(r, k);
+	}
+	rig_scope = NULL;
+	rig_run(r, 10, "mkdir -p a/b other; echo >a/b/f; chmod 0 a other");
+	rig_scope = "+a/b";
+	rig_sh(r, 11, CHANGES, 0, 0, "chmod 700 a; echo x >>a/b/f");
+	j = ended(r, 11);
+	ATF_CHECK_EQ(GP_CHANGED_DENIED, j->changed.flags);
+	ATF_CHECK_EQ(0, j->list.len);
+	rig_forget(r, 11);
+	/* Of a directory that was blind and has gone nothing is known. */
+	rig_scope = NULL;
+	rig_run(r, 12, "chmod 0 a");
+	rig_scope = "+a/b";
+	rig_sh(r, 13, CHANGES, 0, 0, "chmod 700 a; rm -r a");
+	j = ended(r, 13);
+	ATF_CHECK_EQ(0, j->list.len);
+	rig_scope = NULL;
+	rig_end(r);
+}
+
 ROOT_TC(links, "no link is followed out, and what cannot be read is told")
 {
 	struct rig	*r = rig_new();
@@ -249,6 +343,8 @@ ROOT_TC(killed, "a command that kills the workers loses what they would tell")
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, kinds);
+	ATF_TP_ADD_TC(tp, scope);
+	ATF_TP_ADD_TC(tp, scope_odd);
 	ATF_TP_ADD_TC(tp, links);
 	ATF_TP_ADD_TC(tp, away);
 	ATF_TP_ADD_TC(tp, most);

@@ -129,9 +129,10 @@ changed_take(uint64_t k, const uint8_t *p, size_t len)
 }
 
 void
-changed_end(uint64_t k, const char *why, int fd)
+changed_end(uint64_t k, enum code code, const char *why, int fd)
 {
 	(void)k;
+	(void)code;
 	(void)why;
 	(void)fd;
 }

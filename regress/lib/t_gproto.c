@@ -175,13 +175,14 @@ ATF_TC_WITHOUT_HEAD(start);
 ATF_TC_BODY(start, tc)
 {
 	static char		 args[1000], env[1000];
+	static char		 scope[GP_MAX_SCOPE + 2];
 	char			*av[] = { "sh", "-c", "", NULL };
 	char			*ev[] = { "A=", "B=x=y", NULL };
 	struct gp_start		 m = { .flags = GP_START_FLAGS,
 				    .timeout = 1, .grace = 2, .out = 3,
 				    .err = 4, .rows = 1,
-				    .cols = GP_MAX_SIZE, .args = args,
-				    .env = env, .dir = "/dir" };
+				    .cols = GP_MAX_SIZE, .scope = "+a\n-b",
+				    .args = args, .env = env, .dir = "/dir" };
 	struct gp_start		 b;
 	const char		*p;
 
@@ -204,6 +205,7 @@ ATF_TC_BODY(start, tc)
 	ATF_CHECK_EQ(3, b.argc);
 	ATF_CHECK_EQ(2, b.envc);
 	ATF_CHECK(strcmp(b.dir, "/dir") == 0);
+	ATF_CHECK(strcmp(b.scope, "+a\n-b") == 0);
 	ATF_REQUIRE((p = gp_next(NULL, b.args, b.argslen)) != NULL);
 	ATF_CHECK(strcmp(p, "sh") == 0);
 	ATF_REQUIRE((p = gp_next(p, b.args, b.argslen)) != NULL);
@@ -225,6 +227,18 @@ ATF_TC_BODY(start, tc)
 	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
 	m.rows = GP_MAX_SIZE + 1;
 	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	/* Patterns are for changes alone, and not without any. */
+	m.flags = GP_START_SCOPE;
+	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	m.flags = GP_START_SCOPE | GP_START_CHANGES;
+	m.scope = "";
+	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	memset(scope, 'x', GP_MAX_SCOPE + 1);
+	m.scope = scope;
+	ATF_CHECK_EQ(-1, gp_encode_start(buf, sizeof(buf), 7, &m));
+	scope[GP_MAX_SCOPE] = '\0';
+	THERE_AND_BACK(start, GP_START, GP_RUNNER, 7, m, b);
+	ATF_CHECK_EQ(GP_MAX_SCOPE, strlen(b.scope));
 	m.flags = 0;
 	/* The least there can be. */
 	m.argc = 1;
@@ -306,7 +320,8 @@ ATF_TC_BODY(start_bounds, tc)
 		buf[i / 256] = i % 256;
 		if (gp_get(&f, buf, n, GP_RUNNER) == 1 &&
 		    gp_decode_start(&m, &f) == 0)
-			ATF_REQUIRE(m.argslen + m.envlen + strlen(m.dir) + 1 ==
+			ATF_REQUIRE(m.argslen + m.envlen + strlen(m.dir) + 1 +
+			    (m.scope == NULL ? 0 : strlen(m.scope) + 3) ==
 			    f.len - 36);
 		buf[i / 256] = old;
 	}
@@ -394,7 +409,7 @@ ATF_TC_BODY(hostile, tc)
 	buf[8] = 0;
 	ATF_CHECK_EQ(-1, gp_get(&f, buf, GP_HDRLEN, GP_GUEST));
 	ATF_CHECK(gp_cause_text(0) == NULL);
-	ATF_CHECK(gp_cause_text(GP_NS_CHANGES + 1) == NULL);
+	ATF_CHECK(gp_cause_text(GP_NS_SCOPE + 1) == NULL);
 	ATF_CHECK(strcmp(gp_type_name(65535), "unknown") == 0);
 }
 

@@ -259,6 +259,49 @@ ATF_TC_BODY(exec, tc)
 	strv_clear(&x.argv);
 }
 
+/* Patterns of the changes that are to be told. */
+ATF_TC_WITHOUT_HEAD(scope);
+ATF_TC_BODY(scope, tc)
+{
+	static const char *const bad[] = { "", "/a", "..", "a/../b", "a/..",
+				    "a\nb", "\377" };
+	static const char *const good[] = { "a", "a/", "**/b", "..a", "{a,b}",
+				    "[", "caf\303\251", "a//b" };
+	struct proto_exec	 x;
+	char			 box[] = "box", big[CHANGES_PATTERN_MAX + 2];
+	size_t			 i;
+
+	memset(&x, 0, sizeof(x));
+	x.sandbox = box;
+	ATF_REQUIRE(strv_add(&x.argv, "true") == 0);
+	ATF_REQUIRE(strv_add(&x.exclude, "a") == 0);
+	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "exclude");
+	x.flags = EXEC_CHANGES;
+	check(PROTO_EXEC, &x, CODE_OK, "");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ATF_REQUIRE(strv_add(&x.include, bad[i]) == 0);
+		check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "include");
+		strv_clear(&x.include);
+	}
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		ATF_REQUIRE(strv_add(&x.include, good[i]) == 0);
+	check(PROTO_EXEC, &x, CODE_OK, "");
+	memset(big, 'x', sizeof(big));
+	big[CHANGES_PATTERN_MAX + 1] = '\0';
+	ATF_REQUIRE(strv_add(&x.exclude, big) == 0);
+	check(PROTO_EXEC, &x, CODE_LIMIT_EXCEEDED, "exclude");
+	strv_clear(&x.exclude);
+	big[CHANGES_PATTERN_MAX] = '\0';
+	while (x.include.n + x.exclude.n < CHANGES_SCOPE_MAX)
+		ATF_REQUIRE(strv_add(&x.exclude, big) == 0);
+	check(PROTO_EXEC, &x, CODE_OK, "");
+	ATF_REQUIRE(strv_add(&x.include, "a") == 0);
+	check(PROTO_EXEC, &x, CODE_LIMIT_EXCEEDED, "include");
+	strv_clear(&x.include);
+	strv_clear(&x.exclude);
+	strv_clear(&x.argv);
+}
+
 ATF_TC_WITHOUT_HEAD(others);
 ATF_TC_BODY(others, tc)
 {
@@ -429,6 +472,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, references);
 	ATF_TP_ADD_TC(tp, create);
 	ATF_TP_ADD_TC(tp, exec);
+	ATF_TP_ADD_TC(tp, scope);
 	ATF_TP_ADD_TC(tp, others);
 	ATF_TP_ADD_TC(tp, privileged);
 	return (atf_no_error());

@@ -11,6 +11,8 @@
 
 #include "harness.h"
 
+static int	 scoped;	/* of what some patterns name */
+
 /* Exec k, of which the changes are wanted. */
 static void
 start_changes(struct rig *r, uint64_t n, uint64_t k)
@@ -21,11 +23,18 @@ start_changes(struct rig *r, uint64_t n, uint64_t k)
 	m.n = n;
 	m.k = k;
 	strv_add(&m.argv, "sh");
+	if (scoped) {
+		strv_add(&m.include, "a");
+		strv_add(&m.include, "b/**");
+		strv_add(&m.exclude, "c");
+	}
 	m.dir = strdup("/tmp");
 	m.flags = EXEC_CHANGES;
 	strlcpy(m.exec, "box.1", sizeof(m.exec));
 	say(r, MSG_START, 0, 0, &m);
 	strv_clear(&m.argv);
+	strv_clear(&m.include);
+	strv_clear(&m.exclude);
 	free(m.dir);
 }
 
@@ -126,6 +135,32 @@ ATF_TC_BODY(told, tc)
 	rig_end(r);
 }
 
+ATF_TC(scope);
+ATF_TC_HEAD(scope, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "patterns go to the guest, if it knows "
+	    "what they are");
+	atf_tc_set_md_var(tc, "require.user", "root");
+}
+ATF_TC_BODY(scope, tc)
+{
+	struct rig	*r = rig_new();
+	struct player	*p;
+	struct gp_frame	 f;
+	struct gp_start	 s;
+
+	rig_start(r);
+	scoped = 1;
+	p = boot(r, 1);
+	start_changes(r, 1, 1);
+	player_frame(p, GP_START, &f);
+	ATF_REQUIRE_EQ(0, gp_decode_start(&s, &f));
+	ATF_CHECK_EQ(GP_START_CHANGES | GP_START_SCOPE, s.flags);
+	ATF_CHECK_STREQ("+a\n+b/**\n-c", s.scope);
+	player_free(p);
+	rig_end(r);
+}
+
 ATF_TC(older);
 ATF_TC_HEAD(older, tc)
 {
@@ -133,7 +168,8 @@ ATF_TC_HEAD(older, tc)
 	    "not asked for them");
 	atf_tc_set_md_var(tc, "require.user", "root");
 }
-ATF_TC_BODY(older, tc)
+static void
+too_old(uint32_t version)
 {
 	struct rig	*r = rig_new();
 	struct player	*p;
@@ -142,11 +178,13 @@ ATF_TC_BODY(older, tc)
 	struct got	*g;
 
 	rig_start(r);
+	/* One below it, and of one between the two no patterns. */
+	scoped = version == GP_VERSION_SCOPE - 1;
 	listen_box(r, 1, 0, 0);
 	p = player_new(r, 1);
 	player_connect(p);
 	memset(&h, 0, sizeof(h));
-	h.version = GP_VERSION_CHANGES - 1;
+	h.version = version;
 	h.boot = p->boot;
 	h.pid = 1;
 	h.memory = h.swap = h.pids = h.mcpus = GP_UNKNOWN;
@@ -163,6 +201,20 @@ ATF_TC_BODY(older, tc)
 	rig_alive(r);
 	player_free(p);
 	rig_end(r);
+}
+ATF_TC_BODY(older, tc)
+{
+	too_old(GP_VERSION_CHANGES - 1);
+}
+ATF_TC(older_scope);
+ATF_TC_HEAD(older_scope, tc)
+{
+	atf_tc_set_md_var(tc, "descr", "one that knows no patterns gets none");
+	atf_tc_set_md_var(tc, "require.user", "root");
+}
+ATF_TC_BODY(older_scope, tc)
+{
+	too_old(GP_VERSION_SCOPE - 1);
 }
 
 static void
@@ -240,6 +292,8 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, told);
 	ATF_TP_ADD_TC(tp, older);
+	ATF_TP_ADD_TC(tp, older_scope);
+	ATF_TP_ADD_TC(tp, scope);
 	ATF_TP_ADD_TC(tp, lies);
 	return (atf_no_error());
 }

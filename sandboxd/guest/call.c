@@ -91,7 +91,7 @@ call_over(uint64_t k, enum code code, uint64_t out, const char *text)
 	struct call_over	*o;
 
 	if (k & CALL_OWN) {
-		changed_end(k & ~(CALL_OWN | GP_CALL_BIT), text, -1);
+		changed_end(k & ~(CALL_OWN | GP_CALL_BIT), code, text, -1);
 		return;
 	}
 	if (novers == 2 * WORKERS)
@@ -615,14 +615,14 @@ own_packet(struct call *c, const uint8_t *buf, size_t n, int fd)
 			return (1);
 		if (over && gp_decode_call_end(&e, &f) == 0) {
 			call_release(c);
-			changed_end(k, e.code == CODE_OK ? NULL : e.text, fd);
+			changed_end(k, e.code, e.text, fd);
 			return (0);
 		}
 	}
 	if (fd != -1)
 		close(fd);
 	call_leave(c);
-	changed_end(k, "its process failed", -1);
+	changed_end(k, CODE_IO_ERROR, "its process failed", -1);
 	return (0);
 }
 
@@ -641,7 +641,8 @@ own_event(struct call *c)
 			return;
 		if (n == 0 || (n == -1 && errno != EINTR)) {
 			call_leave(c);
-			changed_end(k, "its process was killed", -1);
+			changed_end(k, CODE_IO_ERROR, "its process was killed",
+			    -1);
 			return;
 		}
 	} while (n == -1 || own_packet(c, buf, n, fd));

@@ -30,6 +30,7 @@ static struct changed {
 	int		 shared;	/* others were at work meanwhile */
 	uint64_t	 at;		/* it is given up then, 0 never */
 	size_t		 len;
+	char		 scope[GP_MAX_SCOPE + 1];	/* "": all */
 	char		 text[CALL_TEXT_MAX + 1];
 	uint8_t		 buf[GP_HDRLEN + GP_MAX_CHANGED];
 } table[CHANGED_MAX];
@@ -55,7 +56,8 @@ changed_call(struct changed *c, uint32_t op, int fd)
 	m.op = op;
 	m.count = c->k;
 	m.path = ".";
-	m.path2 = m.pattern = m.filter = "";
+	m.path2 = m.pattern = "";
+	m.filter = c->scope;
 	c->len = 0;
 	c->at = g.now + CHANGED_TIME;
 	return (call_own(c->k, &m, fd));
@@ -85,7 +87,7 @@ others(const struct exec *e)
 
 /* -1: how the files are cannot be kept. */
 int
-changed_begin(struct exec *e)
+changed_begin(struct exec *e, const char *scope)
 {
 	struct changed	*c = NULL;
 	int		 i;
@@ -99,6 +101,7 @@ changed_begin(struct exec *e)
 	c->k = e->k;
 	c->fd = -1;
 	c->text[0] = '\0';
+	memcpy(c->scope, scope, strlen(scope) + 1);
 	c->shared = others(e);
 	if (changed_call(c, CALL_MARK, -1) == -1) {
 		c->stage = CH_FREE;
@@ -229,11 +232,11 @@ changed_whole(const struct changed *c)
 }
 
 static void
-changed_marked(struct changed *c, struct exec *e, const char *why, int fd)
+changed_marked(struct changed *c, struct exec *e, enum code code, int fd)
 {
 	if (fd == -1) {
-		(void)why;
-		exec_fail(e, GP_NS_CHANGES, 0);
+		exec_fail(e, code == CODE_INVALID_ARGUMENT ? GP_NS_SCOPE :
+		    GP_NS_CHANGES, 0);
 		return;
 	}
 	c->fd = fd;
@@ -243,9 +246,9 @@ changed_marked(struct changed *c, struct exec *e, const char *why, int fd)
 		exec_fail(e, GP_NS_LIMIT, 0);
 }
 
-/* A call of ours is over: why it failed, or NULL; fd is the mark, or -1. */
+/* A call of ours is over: how, and why it failed; fd is the mark, or -1. */
 void
-changed_end(uint64_t k, const char *why, int fd)
+changed_end(uint64_t k, enum code code, const char *why, int fd)
 {
 	struct changed	*c = changed_find(k);
 	struct exec	*e = exec_find(k);
@@ -257,14 +260,14 @@ changed_end(uint64_t k, const char *why, int fd)
 		return;
 	}
 	if (c->stage == CH_MARK) {
-		changed_marked(c, e, why, fd);
+		changed_marked(c, e, code, fd);
 		return;
 	}
 	close(c->fd);
 	c->fd = -1;
 	c->at = 0;
 	c->stage = CH_OVER;
-	if (why != NULL)
+	if (code != CODE_OK)
 		changed_fail(c, why);
 	else if (!changed_whole(c))
 		changed_fail(c, "its process failed");
@@ -285,7 +288,8 @@ changed_timer(void)
 			continue;
 		if (c->at <= g.now) {
 			call_own_drop(c->k);
-			changed_end(c->k, "it takes too long", -1);
+			changed_end(c->k, CODE_DEADLINE_EXCEEDED,
+			    "it takes too long", -1);
 		} else if (at == 0 || c->at < at)
 			at = c->at;
 	}

@@ -10,6 +10,7 @@
 #define DIFF_H
 
 #include "call.h"
+#include "scope.h"
 
 #define DENIED		0x80000000U	/* in mode: it could not be read */
 
@@ -59,6 +60,7 @@ struct mark_entry {
 struct diff {
 	struct walk		 w;
 	struct job		*j;
+	struct scope		*scope;	/* NULL: all */
 	dev_t			 dev;
 	int64_t			 since;	/* without a mark */
 	int			 unknown; /* what was there then */
@@ -83,6 +85,7 @@ struct content {
 };
 
 /* fs_mark.c */
+int		 diff_scope(struct job *, struct scope **);
 int		 diff_open(struct job *, char *, struct stat *);
 int		 diff_tree(struct job *, struct walk *, int);
 void		 diff_close(int);

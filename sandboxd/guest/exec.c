@@ -177,7 +177,8 @@ exec_start(uint64_t k, const struct gp_start *m)
 	if (m->timeout != 0)
 		e->deadline = g.now + m->timeout * MSEC;
 	changed_meet(e);
-	if ((e->flags & GP_START_CHANGES) && changed_begin(e) == -1) {
+	if ((e->flags & GP_START_CHANGES) && changed_begin(e,
+	    m->flags & GP_START_SCOPE ? m->scope : "") == -1) {
 		exec_fail(e, GP_NS_CHANGES, 0);
 		return;
 	}

@@ -165,7 +165,8 @@ changed_gone(struct diff *d, const struct mark_entry *e, int state)
 {
 	struct changed	*c = (struct changed *)d;
 
-	if (!(state & CLAIMED))
+	if (!(state & CLAIMED) &&
+	    scope_has(d->scope, e->path + d->skip, S_ISDIR(e->mode)))
 		count(c, GP_REMOVED, e->path + d->skip, "", e->mode);
 	return (0);
 }

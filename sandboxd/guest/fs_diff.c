@@ -117,6 +117,28 @@ diff_entry(struct diff *d, const struct mark_entry *now)
 	return (WALK_SKIP);
 }
 
+/*
+ * What nobody wants to hear of, though something may be in it that somebody
+ * does: a directory that cannot be read now, or could not, hides that.
+ */
+static int
+diff_outside(struct diff *d, enum walk_at at, const struct stat *st)
+{
+	uint32_t	 i = d->head == NULL ? 0 : *diff_slot(d, d->w.path);
+	int		 blind = at == WALK_ERROR;
+
+	if (!S_ISDIR(st->st_mode) || st->st_dev != d->dev ||
+	    !scope_below(d->scope, d->w.path))
+		return (WALK_SKIP);
+	if (i != 0) {
+		d->state[i - 1] |= SEEN | (blind ? BLIND_NOW : 0);
+		blind |= d->state[i - 1] & BLIND_THEN;
+	}
+	if (blind)
+		d->j->end.flags |= CALL_R_DENIED;
+	return (blind ? WALK_SKIP : 0);
+}
+
 static int
 diff_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
     const struct stat *st, int error)
@@ -131,6 +153,8 @@ diff_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
 	(void)error;
 	if (at == WALK_AFTER)
 		return (0);
+	if (!scope_has(d->scope, w->path, S_ISDIR(st->st_mode)))
+		return (diff_outside(d, at, st));
 	if (at == WALK_ERROR) {
 		d->j->end.flags |= CALL_R_DENIED;
 		if (d->head != NULL && (i = *diff_slot(d, w->path)) != 0)
@@ -284,7 +308,8 @@ diff_begin(struct diff *d, struct job *j)
 	    j->m.op == CALL_CHANGED) && j->mark == -1)
 		return (job_fail(j, CODE_NOT_FOUND, "no such mark: %.180s",
 		    j->m.pattern));
-	if ((fd = diff_open(j, root, &st)) == -1)
+	if (diff_scope(j, &d->scope) == -1 ||
+	    (fd = diff_open(j, root, &st)) == -1)
 		return (-1);
 	d->dev = st.st_dev;
 	if (j->mark == -1)
@@ -302,6 +327,7 @@ diff_end(struct diff *d)
 	d->j->end.count = d->count;
 	if (d->head != NULL)
 		munmap((void *)(uintptr_t)d->head, d->size);
+	scope_free(d->scope);
 	free(d->entry);
 	free(d->state);
 	free(d->table);

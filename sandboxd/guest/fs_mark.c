@@ -27,6 +27,7 @@
 struct marking {
 	struct walk	 w;
 	struct job	*j;
+	struct scope	*scope;		/* NULL: all */
 	dev_t		 dev;
 	int		 fd;
 	uint64_t	 count;
@@ -174,10 +175,20 @@ mark_one(struct walk *w, enum walk_at at, int dirfd, const char *name,
 {
 	struct marking	*k = (struct marking *)w;
 	enum kept	 kept = KEPT_NOT;
+	int		 isdir;
 
 	(void)error;
 	if (at == WALK_AFTER)
 		return (0);
+	isdir = S_ISDIR(st->st_mode);
+	if (!scope_has(k->scope, w->path, isdir)) {
+		if (!isdir || st->st_dev != k->dev ||
+		    !scope_below(k->scope, w->path))
+			return (WALK_SKIP);
+		/* What may be wanted is in there: that is as if it were. */
+		if (at == WALK_ENTRY)
+			return (0);
+	}
 	if (at == WALK_ERROR)
 		k->denied++;
 	else
@@ -242,6 +253,23 @@ root_missing(const char *path, char *root)
 	return (0);
 }
 
+/* The patterns of a call of PID 1's own; none of others, none for all. */
+int
+diff_scope(struct job *j, struct scope **to)
+{
+	static struct scope	 s;
+	int			 error;
+
+	*to = NULL;
+	if ((j->k & CALL_OWN) == 0 || *j->m.filter == '\0')
+		return (0);
+	if ((error = scope_open(&s, j->m.filter)) != 0)
+		return (job_fail(j, error == ENOMEM ? CODE_LIMIT_EXCEEDED :
+		    CODE_INVALID_ARGUMENT, "it is no pattern"));
+	*to = &s;
+	return (0);
+}
+
 /* The directory, or NO_ROOT: there is none, and so nothing in it.  -1: told. */
 int
 diff_open(struct job *j, char *root, struct stat *st)
@@ -298,7 +326,8 @@ fs_mark(struct job *j)
 	k->w.recurse = 1;
 	if ((k->fd = memfd_create("mark", MFD_CLOEXEC | MFD_ALLOW_SEALING)) == -1)
 		job_errno(j, errno, "memory");
-	else if ((fd = diff_open(j, h.root, &st)) != -1) {
+	else if (diff_scope(j, &k->scope) == 0 &&
+	    (fd = diff_open(j, h.root, &st)) != -1) {
 		h.dev = k->dev = st.st_dev;
 		if (lseek(k->fd, sizeof(h), SEEK_SET) == -1) {
 			job_errno(j, errno, "the mark");
@@ -318,6 +347,7 @@ fs_mark(struct job *j)
 		j->give = k->fd;
 	else if (k->fd != -1)
 		close(k->fd);
+	scope_free(k->scope);
 	free(k->content.buf);
 	free(k);
 }

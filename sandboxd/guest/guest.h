@@ -20,6 +20,7 @@
 
 #include <stdint.h>
 
+#include "codes.h"
 #include "gproto.h"
 
 #define GUEST_RELEASE	"1"
@@ -264,7 +265,7 @@ int		 exec_others_lost(const struct exec *);
 void		 exec_child(pid_t, int);
 
 /* changed.c */
-int		 changed_begin(struct exec *);
+int		 changed_begin(struct exec *, const char *);
 int		 changed_marking(const struct exec *);
 int		 changed_waits(struct exec *);
 int		 changed_over(const struct exec *);
@@ -273,7 +274,7 @@ void		 changed_free(const struct exec *);
 void		 changed_meet(const struct exec *);
 ssize_t		 changed_put(const struct exec *, uint8_t *, size_t);
 int		 changed_take(uint64_t, const uint8_t *, size_t);
-void		 changed_end(uint64_t, const char *, int);
+void		 changed_end(uint64_t, enum code, const char *, int);
 uint64_t	 changed_timer(void);
 
 /* confine.c */
