@@ -3,11 +3,9 @@
  *
  * A subscription is a position in the log.  Behind the newest event it is
  * read from the database, in slices, as far as the client's credit goes; at
- * the newest it is live and gets what each batch appends from memory, where
- * an event is encoded once for all who want it.  So there is neither gap nor
- * duplicate, and one that nothing happens for costs nothing: those who are
- * live stand under what they wait for, those with labels under the first of
- * them, and those without credit are not looked at until they have some.
+ * the newest it is live and gets what each batch appends from memory: see
+ * store_tell.c.  So there is neither gap nor duplicate, and those without
+ * credit are not looked at until they have some.
  */
 #include <sys/types.h>
 
@@ -17,75 +15,10 @@
 #include <time.h>
 
 #include "log.h"
-#include "store.h"
+#include "store_sub.h"
 
-#define EVERYBODY	UINT64_MAX
-
-TAILQ_HEAD(sub_list, sub);
-
-/* Those that wait for the same; those of a label by a hash of it and whose. */
-struct audience {
-	RB_ENTRY(audience)	 entry;
-	enum { OF_SANDBOX, OF_USER, OF_ALL, OF_LABEL } of;
-	uint64_t		 which;
-	struct sub_list		 subs;
-};
-RB_HEAD(audience_tree, audience);
-
-struct sub {
-	TAILQ_ENTRY(sub)	 entry;		/* of the session */
-	TAILQ_ENTRY(sub)	 all;
-	TAILQ_ENTRY(sub)	 live_entry;
-	struct audience		*live;		/* NULL: it is behind */
-	struct asker		 a;
-	struct sandbox		*sb;		/* NULL: all that it may see */
-	uint64_t		 next;		/* its sequence, or the host's */
-	uint64_t		 credit;
-	struct filter		 f;
-	uint64_t		 began;		/* the newest event then */
-	int			 every;		/* sees what is others' too */
-	int			 follow;
-	int			 end;		/* with its sandbox */
-	uint64_t		 beat;		/* ms, 0: none */
-	uint64_t		 last;		/* when something was sent */
-	struct event		 heart;
-	uint32_t		 states;	/* WAIT_STATE: bits of those */
-	enum sbx_state		 reached;	/* one of them */
-	int			 full;		/* a slice is used up */
-	int			 blocked;	/* the next one lacks credit */
-	int			 held;		/* the frontend takes none */
-	uint64_t		 left;		/* of this slice */
-	struct event		 turn;		/* of the next slice */
-	struct event		 slow;		/* or too late */
-};
-
-/* An event of the batch that runs, as long as somebody may want it. */
-struct fresh {
-	TAILQ_ENTRY(fresh)	 entry;
-	struct record		 r;
-	uint8_t			 details[];
-};
-
-static int	audience_cmp(struct audience *, struct audience *);
-
-RB_PROTOTYPE(audience_tree, audience, entry, audience_cmp)
-RB_GENERATE(audience_tree, audience, entry, audience_cmp)
-
-static struct sub_list		 subs = TAILQ_HEAD_INITIALIZER(subs);
-static struct audience_tree	 audiences = RB_INITIALIZER(&audiences);
-static TAILQ_HEAD(, fresh)	 news = TAILQ_HEAD_INITIALIZER(news);
+static TAILQ_HEAD(, sub)	 subs = TAILQ_HEAD_INITIALIZER(subs);
 static u_int			 nsubs, nheld;
-static u_int			 nlabelled;	/* live, by a label */
-
-static void	sub_pump(struct sub *);
-
-static int
-audience_cmp(struct audience *a, struct audience *b)
-{
-	if (a->of != b->of)
-		return (a->of < b->of ? -1 : 1);
-	return (a->which < b->which ? -1 : a->which > b->which);
-}
 
 u_int
 events_subs(void)
@@ -93,60 +26,9 @@ events_subs(void)
 	return (nsubs);
 }
 
-/* From here on it gets what is appended; all before it has had. */
-static void
-sub_live(struct sub *s)
-{
-	struct audience	 key, *au;
-
-	if (s->sb != NULL) {
-		key.of = OF_SANDBOX;
-		key.which = s->sb->r.n;
-	} else if (s->f.labels.n > 0) {
-		key.of = OF_LABEL;
-		key.which = filter_hash(s->every ? EVERYBODY : s->a.uid,
-		    s->f.labels.v[0].k, s->f.labels.v[0].v);
-		nlabelled++;
-	} else {
-		key.of = s->every ? OF_ALL : OF_USER;
-		key.which = s->every ? 0 : s->a.uid;
-	}
-	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL) {
-		if ((au = calloc(1, sizeof(*au))) == NULL)
-			fatal("%s", __func__);
-		au->of = key.of;
-		au->which = key.which;
-		TAILQ_INIT(&au->subs);
-		RB_INSERT(audience_tree, &audiences, au);
-	}
-	TAILQ_INSERT_TAIL(&au->subs, s, live_entry);
-	s->live = au;
-}
-
-/* The audience stays while it is walked: events_tell() clears it away. */
-static void
-sub_behind(struct sub *s)
-{
-	if (s->live == NULL)
-		return;
-	TAILQ_REMOVE(&s->live->subs, s, live_entry);
-	nlabelled -= s->live->of == OF_LABEL;
-	s->live = NULL;
-}
-
-static void
-audience_put(struct audience *au)
-{
-	if (au == NULL || !TAILQ_EMPTY(&au->subs))
-		return;
-	RB_REMOVE(audience_tree, &audiences, au);
-	free(au);
-}
-
-static void
+void
 sub_free(struct sub *s)
 {
-	struct audience	*au = s->live;
 	struct session	*se;
 
 	timer_del(&s->turn);
@@ -154,8 +36,7 @@ sub_free(struct sub *s)
 	timer_del(&s->heart);
 	filter_clear(&s->f);
 	nheld -= s->held;
-	sub_behind(s);
-	audience_put(au);
+	sub_leave(s);
 	TAILQ_REMOVE(&subs, s, all);
 	if (s->states == 0) {
 		nsubs--;
@@ -202,7 +83,7 @@ sub_turn(int fd, short event, void *arg)
 }
 
 /* The EVENT, as it goes to whomever. */
-static void
+void
 event_encode(msgpack_sbuffer *buf, const struct record *r, int replayed)
 {
 	struct proto_event	 m;
@@ -245,7 +126,7 @@ sub_now(void)
 }
 
 /* The number of an event in what the subscription counts by. */
-static uint64_t
+uint64_t
 sub_place(const struct sub *s, const struct record *r)
 {
 	return (s->sb != NULL ? r->sseq : r->seq);
@@ -283,7 +164,7 @@ sub_collected(const struct asker *a, uint64_t from)
 }
 
 /* Its position moves on, and the event goes out. */
-static void
+void
 sub_send(struct sub *s, const struct record *r, const msgpack_sbuffer *buf)
 {
 	s->credit--;
@@ -296,7 +177,7 @@ sub_send(struct sub *s, const struct record *r, const msgpack_sbuffer *buf)
 }
 
 /* There is one for it, and it has to ask for more first. */
-static void
+void
 sub_block(struct sub *s)
 {
 	uint64_t	 ms = STORE_SLOW;
@@ -330,7 +211,7 @@ states_text(uint32_t states, char *buf, size_t size)
 }
 
 /* WAIT_STATE: this is one of the states, or none of them is within reach. */
-static int
+int
 sub_over(const struct sub *s, enum sbx_state state)
 {
 	return ((s->states & 1U << state) != 0 ||
@@ -338,7 +219,7 @@ sub_over(const struct sub *s, enum sbx_state state)
 }
 
 /* Its sandbox is in that state: 1 if it is answered, and gone. */
-static int
+int
 sub_judge(struct sub *s, enum sbx_state state)
 {
 	struct sandbox	*sb = s->sb;
@@ -438,7 +319,7 @@ sub_read(struct sub *s)
 }
 
 /* On from its position, until it is live, blocked, or had its turn. */
-static void
+void
 sub_pump(struct sub *s)
 {
 	if (s->blocked || s->held || s->live != NULL)
@@ -487,149 +368,6 @@ events_drained(void)
 			timer_set(&s->turn, sub_turn, s, 0);
 		}
 	nheld = 0;
-}
-
-static void
-fresh_undo(void *arg)
-{
-	struct fresh	*n = arg;
-
-	TAILQ_REMOVE(&news, n, entry);
-	free(n);
-}
-
-/* Appended in a batch, which may still fail. */
-void
-events_appended(struct batch *b, const struct record *r)
-{
-	struct fresh	*n;
-
-	/* Nobody becomes live while a batch runs. */
-	if (RB_EMPTY(&audiences))
-		return;
-	if ((n = malloc(sizeof(*n) + r->ndetails)) == NULL)
-		fatal("%s", __func__);
-	n->r = *r;
-	n->r.details = n->details;
-	if (r->ndetails > 0)
-		memcpy(n->details, r->details, r->ndetails);
-	TAILQ_INSERT_TAIL(&news, n, entry);
-	batch_undo(b, fresh_undo, n);
-}
-
-/* An event that is told: made ready once for all who want it. */
-struct telling {
-	const struct record	*r;
-	msgpack_sbuffer		 buf;
-	const struct kvv	*labels;
-	int			 looked;
-};
-
-static const struct kvv *
-telling_labels(struct telling *t)
-{
-	if (!t->looked)
-		t->labels = filter_labels_of(t->r->sbx);
-	t->looked = 1;
-	return (t->labels);
-}
-
-/* 0: it has to wait, and is live no more. */
-static int
-sub_tell(struct sub *s, struct telling *t)
-{
-	if (!filter_type(&s->f, t->r) || (s->f.labels.n > 0 &&
-	    !filter_labels(&s->f.labels, telling_labels(t))))
-		return (1);
-	if (s->credit == 0 || pipe_full(&st.frontend)) {
-		/* All between its position and this one was not for it. */
-		s->next = sub_place(s, t->r);
-		sub_behind(s);
-		if (s->credit == 0)
-			sub_block(s);
-		else
-			sub_pump(s);
-		return (0);
-	}
-	if (t->buf.size == 0)
-		event_encode(&t->buf, t->r, 0);
-	sub_send(s, t->r, &t->buf);
-	return (1);
-}
-
-/* To all that are live there, and have credit. */
-static void
-events_tell(int of, uint64_t which, struct telling *t)
-{
-	const struct record	*r = t->r;
-	struct audience		 key, *au;
-	struct sub		*s, *next;
-
-	key.of = of;
-	key.which = which;
-	if ((au = RB_FIND(audience_tree, &audiences, &key)) == NULL)
-		return;
-	TAILQ_FOREACH_SAFE(s, &au->subs, live_entry, next) {
-		if (s->states != 0) {
-			if (sub_over(s, r->state)) {
-				sub_behind(s);
-				(void)sub_judge(s, r->state);
-			}
-			continue;
-		}
-		/* It may stand under two labels that hash alike. */
-		if (s->next > sub_place(s, r) || !sub_tell(s, t))
-			continue;
-		if (s->end && r->state == SBX_DELETED) {
-			sub_behind(s);
-			answer_end(&s->a);
-			sub_free(s);
-		}
-	}
-	audience_put(au);
-}
-
-/* Those who named one of its labels first, with its value or without. */
-static void
-events_tell_labels(struct telling *t)
-{
-	const struct kvv	*labels;
-	const uint64_t		 whose[2] = { EVERYBODY, t->r->owner };
-	size_t			 i, k;
-
-	if (nlabelled == 0 || (labels = telling_labels(t)) == NULL)
-		return;
-	for (i = 0; i < labels->n; i++)
-		for (k = 0; k < 2; k++) {
-			events_tell(OF_LABEL, filter_hash(whose[k],
-			    labels->v[i].k, ""), t);
-			if (labels->v[i].v[0] != '\0')
-				events_tell(OF_LABEL, filter_hash(whose[k],
-				    labels->v[i].k, labels->v[i].v), t);
-		}
-}
-
-/* After each commit. */
-void
-events_committed(struct batch *b)
-{
-	struct fresh	*n;
-	struct telling	 t;
-
-	(void)b;
-	while ((n = TAILQ_FIRST(&news)) != NULL) {
-		TAILQ_REMOVE(&news, n, entry);
-		memset(&t, 0, sizeof(t));
-		t.r = &n->r;
-		if (n->r.sbx != 0) {
-			events_tell(OF_SANDBOX, n->r.sbx, &t);
-			events_tell(OF_USER, n->r.owner, &t);
-			events_tell_labels(&t);
-		}
-		events_tell(OF_ALL, 0, &t);
-		msgpack_sbuffer_destroy(&t.buf);
-		free(n);
-	}
 }
 
 /* Its history is gone, and with it where a subscription is. */
