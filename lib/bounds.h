@@ -19,7 +19,7 @@
 #define SBX_DIR_MAX		4095
 #define SBX_USER_MAX		31
 #define SBX_LABELS_MAX		64	/* labels of one sandbox */
-#define SBX_LABEL_KEY_MAX	63
+#define SBX_LABEL_KEY_MAX	64
 #define SBX_LABEL_VALUE_MAX	255
 #define SBX_ENV_MAX		256	/* variables of one sandbox */
 #define SBX_MEMORY_MIN		(6ULL * 1024 * 1024)	/* the Engine's own */

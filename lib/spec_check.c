@@ -104,7 +104,7 @@ check_labels(const struct kvv *labels, struct spec_error *e)
 	for (i = 0; i < labels->n; i++) {
 		if (!spec_valid_label_key(labels->v[i].k))
 			return (invalid(e, "labels", labels->v[i].k,
-			    "a key is 1 to 63 letters, digits, dots, dashes, "
+			    "a key is 1 to 64 letters, digits, dots, dashes, "
 			    "underscores and slashes, a letter or digit at "
 			    "both ends"));
 		if (!spec_valid_label_value(labels->v[i].v))

@@ -23,37 +23,38 @@ struct change {
 	const char	*under;		/* the state meanwhile; NULL: just ask */
 	const char	*goal;		/* and at the end */
 	const char	*from[8];	/* states that -l selects; none: any */
+	const char	*past;		/* what -l tells the number of */
 };
 
 static const struct change	 delete_change = {
-	PROTO_DELETE, PROTO_DELETE, NULL, NULL, { NULL }
+	PROTO_DELETE, PROTO_DELETE, NULL, NULL, { NULL }, "deleted"
 };
 static const struct change	 pause_change = {
 	PROTO_PAUSE, PROTO_PAUSE, "pausing", "paused",
-	{ "ready", "pausing", NULL }
+	{ "ready", "pausing", NULL }, "paused"
 };
 static const struct change	 restart_change = {
 	PROTO_RESTART, PROTO_RESUME, "resuming", "ready",
-	{ "ready", "paused", "stopped", NULL }
+	{ "ready", "paused", "stopped", NULL }, "restarted"
 };
 static const struct change	 resume_change = {
 	PROTO_RESUME, PROTO_RESUME, "resuming", "ready",
-	{ "paused", "stopped", "resuming", NULL }
+	{ "paused", "stopped", "resuming", NULL }, "resumed"
 };
 static const struct change	 stop_change = {
 	PROTO_STOP, PROTO_STOP, "stopping", "stopped",
 	{ "pending", "ready", "pausing", "paused", "stopping", "resuming",
-	    NULL }
+	    NULL }, "stopped"
 };
 static const struct change	 unpause_change = {
 	PROTO_UNPAUSE, PROTO_RESUME, "resuming", "ready",
-	{ "paused", NULL }
+	{ "paused", NULL }, "unpaused"
 };
 
 /* Asked for twice it is done once. */
 static const struct change	 update_change = {
 	PROTO_UPDATE, PROTO_UPDATE, NULL, NULL,
-	{ "ready", "paused", "stopped", NULL }
+	{ "ready", "paused", "stopped", NULL }, "updated"
 };
 
 /* One sandbox that is meant. */
@@ -63,6 +64,7 @@ struct item {
 	int		 accepted;
 	int		 look;		/* see first how far it is */
 	int		 done;
+	int		 failed;	/* and that was told */
 };
 
 struct work {
@@ -137,6 +139,7 @@ change_error(struct work *w, size_t i, enum code code, const char *field,
 		snprintf(text, sizeof(text), "%.*s: %s", REF_MAX, ref, why);
 	else
 		strlcpy(text, why, sizeof(text));
+	w->items[i].failed = 1;
 	ctl_error_code(w->ctl, code, field, text);
 }
 
@@ -226,15 +229,28 @@ change_again(struct work *w)
 	w->busy = 0;
 }
 
+/* Of those that a label selects nobody but us knows how many they were. */
+static void
+change_count(const struct work *w)
+{
+	uint64_t	 n = 0;
+	size_t		 i;
+
+	for (i = 0; i < w->refs.n; i++)
+		n += w->items[i].done && !w->items[i].failed;
+	if (w->ctl->json)
+		json_count(stdout, w->c->past, n);
+	else
+		printf("%llu %s\n", (unsigned long long)n, w->c->past);
+}
+
 static int
-change_all(struct work *w)
+change_all(struct work *w, int count)
 {
 	struct sandbox_answer	 a;
 	int			 n;
 
-	if (w->refs.n == 0)
-		return (w->ctl->failed);
-	if ((w->items = calloc(w->refs.n, sizeof(*w->items))) == NULL)
+	if ((w->items = calloc(w->refs.n + 1, sizeof(*w->items))) == NULL)
 		return (ctl_errno(w->ctl, w->ctl->cmd->name));
 	for (;;) {
 		n = change_send(w);
@@ -252,6 +268,8 @@ change_all(struct work *w)
 		}
 		change_again(w);
 	}
+	if (count)
+		change_count(w);
 	free(w->items);
 	return (w->ctl->failed);
 }
@@ -309,7 +327,7 @@ change(struct ctl *ctl, const struct change *c, const struct kvv *labels)
 			return (ctl_error(ctl));
 		}
 	}
-	status = change_all(&w);
+	status = change_all(&w, labels->n > 0);
 	strv_clear(&w.refs);
 	return (status);
 }

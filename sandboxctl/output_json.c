@@ -403,3 +403,13 @@ json_ping(FILE *f, uint64_t ns)
 	json_put(o, "nanoseconds", json_uint(&ns, sizeof(ns)));
 	json_line(f, o);
 }
+
+/* How many something was done to: a line with that member alone. */
+void
+json_count(FILE *f, const char *what, uint64_t n)
+{
+	json_t	*o = json_need(json_object());
+
+	json_put(o, what, json_uint(&n, sizeof(n)));
+	json_line(f, o);
+}

@@ -64,8 +64,12 @@ sandboxes_body()
 	# One that is not there keeps none of the others.
 	atf_check -s exit:66 -e inline:"sandboxctl: nosuch: no such sandbox\
  (not_found)\n" "$CTL" delete c nosuch
-	atf_check "$CTL" delete -l team=x
-	atf_check -o not-match:"^[abc] " "$CTL" list
+	atf_check -o ignore "$CTL" create -i d -l team=y
+	atf_check -o inline:"2 deleted\n" "$CTL" delete -l team=x
+	atf_check -o inline:"0 deleted\n" "$CTL" delete -l team=x
+	atf_check -o not-match:"^[abc] " -o match:"^d +ready" "$CTL" list
+	atf_check -o match:'^[{]"id":"d",' -o match:'^[{]"deleted":1[}]$' \
+	    "$CTL" -j delete -l team d
 	atf_check -o match:"^a +deleted" -o match:"^c +deleted" "$CTL" list -a
 	atf_check -o match:" a 1 sandbox.create pending uid=0 " \
 	    "$CTL" events a

@@ -58,11 +58,11 @@ limits { cpus 1024 }"
 (b90) | create -l x                     | 64 | invalid argument of -l: x
 (b90) | create -l =                     | 64 | invalid argument of -l: =
 (b90) | create -l =x                    | 64 | invalid argument of -l: =x
-(b90) | create -l 'a b=1'               | 64 | invalid labels: "a b": a key is 1 to 63 letters, digits, dots, dashes, underscores and slashes, a letter or digit at both ends
+(b90) | create -l 'a b=1'               | 64 | invalid labels: "a b": a key is 1 to 64 letters, digits, dots, dashes, underscores and slashes, a letter or digit at both ends
 (b90) | create -l .a=1                  | 64 | invalid labels: ".a": a key is
 (b90) | create -l a-=1                  | 64 | invalid labels: "a-": a key is
 (b90) | create -l "a${ESC}=1"           | 64 | invalid labels: "a?": a key is
-(b90) | create -l $(repeat 64)=1        | 64 | a key is 1 to 63 letters
+(b90) | create -l $(repeat 65)=1        | 64 | a key is 1 to 64 letters
 (b90) | create -l a=$(repeat 256)       | 64 | invalid labels: "a": a value is at most 255 bytes of UTF-8 without control characters
 (b90) | create -l "a=1${NL}"            | 64 | invalid labels: "a": a value is
 (b90) | create -l "a=$HIGH"             | 64 | invalid labels: "a": a value is

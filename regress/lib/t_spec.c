@@ -65,7 +65,7 @@ ATF_TC_BODY(names, tc)
 	static const struct line	 keys[] = {
 		{ "a", 1 }, { "a.b/c-d_e", 1 }, { "9", 1 },
 		{ "", 0 }, { ".a", 0 }, { "a-", 0 }, { "a=b", 0 },
-		{ A64, 0 }, { NULL, 0 }
+		{ A64, 1 }, { A64 "a", 0 }, { NULL, 0 }
 	}, values[] = {
 		{ "", 1 }, { "red apple", 1 }, { "\303\244", 1 },
 		{ "a\tb", 0 }, { "\033[m", 0 }, { "\303", 0 },

@@ -15,10 +15,10 @@ ODD = "it's \"q\" $x `y` \\n ;&|<> {a} #"
 
 @case("lifecycle", "J id is a non-empty string", "J running after create",
       "J not running after close", "P re-attach by id", "P env at create",
-      "P workdir", "P labels of 63 and 128 bytes")
+      "P workdir", "P labels of 64 and 128 bytes")
 def lifecycle(b):
     labels = {"case%d" % i: "x" * 128 for i in range(4)}
-    labels["k" * 63] = "two"
+    labels["k" * 64] = "two"
     all = b.s.good("create", wait=1, labels=labels, workdir="/tmp",
                    env={"GREETING": "two words"})
     name = all[-2]["sandbox"]["id"]
@@ -26,8 +26,8 @@ def lifecycle(b):
     x = b.s.good("tool_execute", sandbox=name,
                  command="echo \"$GREETING\"; pwd")
     need(x[0]["tool_execute"]["output"] == "two words\n/tmp\n", x)
-    for want, n in [(labels, 1), ({"case1": "x" * 128, "k" * 63: "two"}, 1),
-                    ({"case1": "x" * 128, "k" * 63: "one"}, 0)]:
+    for want, n in [(labels, 1), ({"case1": "x" * 128, "k" * 64: "two"}, 1),
+                    ({"case1": "x" * 128, "k" * 64: "one"}, 0)]:
         need(len(b.s.good("list", labels=want)) == n + 1, want)
     all = b.s.call("create", wait=1, id=name)
     need(all[-1]["error"]["code"] == "already_exists", all)

@@ -175,8 +175,56 @@ start_cleanup()
 	stand_cleanup
 }
 
+atf_test_case pages cleanup
+pages_head()
+{
+	atf_set descr 'a list by pages, and what a label selects, by a session'
+	atf_set timeout 300
+}
+pages_body()
+{
+	stand_start
+	daemon_start "$SETTINGS"
+	await daemon_engine_is_up
+	atf_check -o inline:"25\n" "$(atf_get_srcdir)/h_crowd" "$SOCK" make 25
+	after=0
+	: >seen
+	for n in 10 10 5; do
+		echo '{"id":1,"list":{"limit":10,"after":'$after'}}' |
+		    "$CTL" session >page || atf_fail "$(cat page)"
+		sed -n 's/.*"sandbox":{"id":"\([^"]*\)".*/\1/p' page >ids
+		atf_check_equal $n "$(wc -l <ids)"
+		cat ids >>seen
+		after=$(sed -n 's/.*"end":.*"after":\([0-9]*\).*/\1/p' page)
+	done
+	# Behind the last nothing begins, and none has come twice.
+	[ "${after:-0}" -eq 0 ] || atf_fail "$(tail -n 1 page)"
+	atf_check_equal 25 "$(sort -u seen | wc -l)"
+	atf_check "$CTL" update -l x=y c1 c2 c3 c4
+	for verb in stop delete; do
+		echo '{"id":2,"ctl":{"argv":["'$verb'","-l","x=y"]}}' |
+		    "$CTL" session >counted
+		sed -n 's/.*"data":"\([^"]*\)".*/\1/p' counted |
+		    while read -r data; do
+			echo "$data" | base64 -d
+		done >out
+		case $verb in
+		stop)	want='{"stopped":4}';;
+		delete)	want='{"deleted":4}';;
+		esac
+		atf_check_equal "$want" "$(tail -n 1 out)"
+	done
+	atf_check_equal 21 "$("$CTL" -j list | wc -l)"
+	daemon_stop
+}
+pages_cleanup()
+{
+	stand_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case pages
 	atf_add_test_case cycles
 	atf_add_test_case start
 }

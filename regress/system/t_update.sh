@@ -67,7 +67,7 @@ retain { stopped 1d }"
 	# What is so already is no event; of a label, all that have it.
 	atf_check "$CTL" update -l x=2 -q 1h a
 	atf_check_equal 1 "$(told a sandbox.updated)"
-	atf_check "$CTL" update -L x -l z=9
+	atf_check -o inline:"2 updated\n" "$CTL" update -L x -l z=9
 	atf_check -o match:'z' "$CTL" -j list -l z=9 -l team=red
 	atf_check_equal 2 "$("$CTL" -j list -l z=9 | grep -c .)"
 	atf_check -s exit:75 -e match:'lifetime: 20d: the limit is 10d' \

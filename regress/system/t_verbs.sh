@@ -51,9 +51,10 @@ bulk_body()
 	# One that is stopped is not among those that are to be.
 	atf_check -o save:json "$CTL" -j stop -l team=red
 	atf_check_equal 2 "$(grep -c '"state":"stopped"' json)"
+	atf_check_equal '{"stopped":2}' "$(tail -n 1 json)"
 	atf_check_equal "stopped stopped stopped ready" \
 	    "$(state a) $(state b) $(state c) $(state d)"
-	atf_check "$CTL" stop -l team=red
+	atf_check -o inline:"0 stopped\n" "$CTL" stop -l team=red
 	atf_check -s exit:75 -e match:'a: cannot stop while it is stopped' \
 	    -e match:'b: cannot stop' "$CTL" stop a b d
 	atf_check_equal stopped "$(state d)"
@@ -62,7 +63,7 @@ bulk_body()
 	atf_check "$CTL" resume d
 	atf_check "$CTL" stop d d
 	atf_check_equal "2 2" "$(told d sandbox.stop) $(told d sandbox.stopped)"
-	atf_check "$CTL" delete -l team
+	atf_check -o inline:"3 deleted\n" "$CTL" delete -l team
 	atf_check "$CTL" delete d
 	daemon_stop
 }
@@ -91,7 +92,7 @@ labels_body()
 	atf_check -o match:'"readonly": *1' "$CTL" -j show d
 	# What is not in a state for it is passed over.
 	atf_check "$CTL" pause a
-	atf_check "$CTL" pause -l team
+	atf_check -o inline:"2 paused\n" "$CTL" pause -l team
 	atf_check_equal "paused paused paused ready" \
 	    "$(state a) $(state b) $(state c) $(state d)"
 	atf_check_equal "1 1" "$(told a sandbox.pause) $(told b sandbox.pause)"
@@ -116,7 +117,7 @@ labels_body()
 	atf_check "$CTL" stop -g 0.2 d
 	atf_check -o inline:"$(printf 'x%.0s' 1 2 3)\n" "$CTL" run -r -R \
 	    -q 1h sh -c 'touch /x 2>/dev/null || echo xxx'
-	atf_check "$CTL" delete -l team d
+	atf_check -o inline:"4 deleted\n" "$CTL" delete -l team d
 	daemon_stop
 }
 labels_cleanup()
