@@ -247,9 +247,27 @@ manual_body()
 	    "$SBX_TOP/man/sandboxd.8" | sort | tr -d '\n')"
 }
 
+atf_test_case not_offered
+not_offered_head()
+{
+	atf_set descr 'what the manual says is not offered is refused as such'
+}
+not_offered_body()
+{
+	sed -n '/^\.Sh WHAT IS NOT OFFERED/,/^\.Sh EXIT/s/^\.Dl //p' \
+	    "$SBX_TOP/man/sandboxd.8" | sed 's/\\(dq/"/g' >said
+	[ "$(wc -l <said)" -ge 2 ] || atf_fail "the manual names none"
+	while read -r line; do
+		echo "$line" >one.conf
+		atf_check -s exit:1 -e match:"not supported by this version" \
+		    "$D" -n -f one.conf
+	done <said
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case manual
+	atf_add_test_case not_offered
 	atf_add_test_case defaults
 	atf_add_test_case roundtrip
 	atf_add_test_case errors
