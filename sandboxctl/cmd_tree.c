@@ -426,6 +426,32 @@ tree_put(struct ctl *ctl, const char *id, const char *local,
 	return (ret);
 }
 
+/*
+ * How many files, and bytes in them, tree_put() would send: 0, or an exit
+ * status.
+ */
+int
+tree_size(struct ctl *ctl, const char *local, int how, uint64_t *files,
+    uint64_t *bytes)
+{
+	struct tree	 t;
+	char		*patterns;
+	int		 ret;
+
+	tree_begin(&t, ctl, local, "");
+	if ((patterns = tree_patterns(ctl)) == NULL)
+		return (ctl->failed);
+	ret = tree_start(&t, 1, how & TREE_NO_SECRETS ? "sin" : "in",
+	    patterns);
+	free(patterns);
+	if (ret != 0)
+		return (ctl->failed);
+	ret = tree_over(&t, tree_wait(&t) == -1, local);
+	*files = t.entries;
+	*bytes = t.bytes;
+	return (ret == 0 ? 0 : ctl->failed);
+}
+
 /* A directory of the sandbox, to a local one or as a stream to "-". */
 int
 tree_get(struct ctl *ctl, const char *remote, const char *local)

@@ -90,6 +90,11 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_MOST							\
 	OPT_SIZE('m', "bytes", most,					\
 	    "at least 1, in bytes or with K, M, G or T")
+#define OPT_SEED_BYTES							\
+	OPT_SIZE('B', "bytes", most,					\
+	    "at least 1, in bytes or with K, M, G or T")
+#define OPT_SEED_FILES							\
+	OPT_GIVEN('N', "files", max, max_set, "a number of files")
 #define OPT_EXCLUDE							\
 	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
 #define OPT_SCOPE							\

@@ -114,7 +114,7 @@ struct ctl {
 	int			 contents;	/* -c of mark */
 	int			 longer;	/* -l */
 	const char		*mark;		/* -M of diff, export */
-	uint64_t		 most;		/* -m */
+	uint64_t		 most;		/* -m; -B of create */
 	int			 parents;	/* -p */
 	int			 patch;		/* -p of export */
 	int			 recurse;	/* -r, -R */
@@ -287,6 +287,8 @@ int		 tree_get(struct ctl *, const char *, const char *);
 int		 tree_patch(struct ctl *, const char *, const char *);
 #define TREE_QUIET	0x1	/* no object of it with -j */
 #define TREE_NO_SECRETS	0x2	/* keys and the like stay here */
+int		 tree_size(struct ctl *, const char *, int, uint64_t *,
+		    uint64_t *);
 int		 tree_put(struct ctl *, const char *, const char *,
 		    const char *, int);
 
@@ -373,6 +375,7 @@ void		 json_show(FILE *, const struct proto_sandbox *,
 		    const struct proto_control *, size_t);
 void		 json_version(FILE *, const struct proto_hello_ok *);
 void		 json_ping(FILE *, uint64_t);
+void		 json_count(FILE *, const char *, uint64_t);
 /* Of a session; id as JSON.  What is no UTF-8 is told whole. */
 void		 json_answer(FILE *, const char *id, const struct msg_def *,
 		    const void *);

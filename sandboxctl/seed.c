@@ -26,6 +26,52 @@ seed_split(const char *seed, char *local, size_t size, const char **remote)
 	return (0);
 }
 
+static int
+seed_how(const struct ctl *ctl)
+{
+	return (TREE_QUIET | (ctl->secrets ? 0 : TREE_NO_SECRETS));
+}
+
+/*
+ * Before anything is made, and after what is left out: all of -C together.
+ * A tree that grows meanwhile meets the bytes again where it is read.
+ */
+static int
+seeds_bounded(struct ctl *ctl)
+{
+	char		 local[PATH_MAX], text[96];
+	const char	*remote;
+	struct stat	 st;
+	uint64_t	 files = 0, bytes = 0, n, size;
+	size_t		 i;
+
+	for (i = 0; i < ctl->seeds.n; i++) {
+		if (seed_split(ctl->seeds.v[i], local, sizeof(local),
+		    &remote) == -1 || stat(local, &st) == -1)
+			return (file_errno(ctl, ctl->seeds.v[i]));
+		n = 1;
+		size = st.st_size;
+		if (S_ISDIR(st.st_mode) && tree_size(ctl, local,
+		    seed_how(ctl), &n, &size) != 0)
+			return (ctl->failed);
+		files += n;
+		bytes += size;
+	}
+	if (ctl->max_set && files > ctl->max) {
+		snprintf(text, sizeof(text), "%llu files: the limit of -N is "
+		    "%llu", (unsigned long long)files,
+		    (unsigned long long)ctl->max);
+		return (ctl_error_code(ctl, CODE_TOO_LARGE, "", text));
+	}
+	if (ctl->most != 0 && bytes > ctl->most) {
+		snprintf(text, sizeof(text), "%llu bytes: the limit of -B is "
+		    "%llu", (unsigned long long)bytes,
+		    (unsigned long long)ctl->most);
+		return (ctl_error_code(ctl, CODE_TOO_LARGE, "", text));
+	}
+	return (0);
+}
+
 /* Before anything is made: 0, or an exit status. */
 int
 seeds_check(struct ctl *ctl)
@@ -46,7 +92,7 @@ seeds_check(struct ctl *ctl)
 		if (stat(local, &st) == -1)
 			return (file_errno(ctl, local));
 	}
-	return (0);
+	return (ctl->max_set || ctl->most != 0 ? seeds_bounded(ctl) : 0);
 }
 
 static int
@@ -60,8 +106,7 @@ seed_put(struct ctl *ctl, const char *id, const char *local,
 		return (file_errno(ctl, local));
 	if (!S_ISDIR(st.st_mode))
 		return (put_file(ctl, id, local, remote));
-	ret = tree_put(ctl, id, local, remote, TREE_QUIET | (ctl->secrets ? 0 :
-	    TREE_NO_SECRETS));
+	ret = tree_put(ctl, id, local, remote, seed_how(ctl));
 	/* What cannot travel was told; the tree is there without it. */
 	if (ret == 0)
 		ctl->failed = failed;

@@ -4,7 +4,7 @@
  *
  *	sandboxctl-tar pack flags limit directory [patterns]
  *
- * writes the tree to standard output;
+ * writes the tree to standard output, or tells only how large it is;
  *
  *	sandboxctl-tar unpack flags limit directory
  *
@@ -34,6 +34,7 @@
 #define TAR_ATOMIC	'a'	/* it has its name when it is complete */
 #define TAR_SECRETS	's'	/* keys and the like stay here */
 #define TAR_IGNORE	'i'	/* as the ignore file of the tree says */
+#define TAR_COUNT	'n'	/* files and bytes, nothing is read or written */
 #define TAR_HAS(f, c)	(strchr(f, c) != NULL)
 
 #define TAR_IGNORE_FILE	".sandboxignore"

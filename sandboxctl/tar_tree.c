@@ -185,6 +185,56 @@ ignore_all(int dir, const char *flags, const char *patterns)
 	return (ig);
 }
 
+/* Names that are no directories. */
+static int
+count_head(void *arg, const struct pack_entry *e)
+{
+	uint64_t	*files = arg;
+
+	*files += e->type != PACK_DIR;
+	return (0);
+}
+
+static int
+count_body(void *arg, int fd, const struct pack_entry *e)
+{
+	(void)arg;
+	(void)fd;
+	(void)e;
+	return (0);
+}
+
+/* What cannot travel is told when it is to. */
+static int
+count_note(void *arg, const char *path, enum code code, const char *why)
+{
+	(void)arg;
+	(void)path;
+	(void)code;
+	(void)why;
+	return (0);
+}
+
+static int
+tar_count(struct ignore *ig, int dir)
+{
+	struct pack	 p;
+	uint64_t	 files = 0;
+	int		 error;
+
+	memset(&p, 0, sizeof(p));
+	p.head = count_head;
+	p.body = count_body;
+	p.note = count_note;
+	p.wanted = pack_wanted;
+	p.arg = &files;
+	p.ignore = ig;
+	error = pack(&p, dir);
+	counts(files, 0, p.bytes);
+	return (error == 0 ? 0 : tar_fail(errno_code(error),
+	    strerror(error)));
+}
+
 int
 tar_pack(const char *flags, const char *limit, const char *path,
     const char *patterns)
@@ -205,6 +255,9 @@ tar_pack(const char *flags, const char *limit, const char *path,
 	if ((ig = ignore_all(place.fd, flags, patterns)) == NULL)
 		return (tar_fail(CODE_INVALID_ARGUMENT, "a pattern of what is "
 		    "left out, or " TAR_IGNORE_FILE ", is none"));
+	/* Who asks how large it is has the limit. */
+	if (TAR_HAS(flags, TAR_COUNT))
+		return (tar_count(ig, place.fd));
 	if (archive_write_set_format_pax(t.a) != ARCHIVE_OK ||
 	    archive_write_set_options(t.a, "hdrcharset=BINARY") !=
 	    ARCHIVE_OK || archive_write_set_bytes_per_block(t.a, BLOCK) !=

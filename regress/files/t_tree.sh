@@ -428,6 +428,24 @@ seeds_body()
 	done
 	atf_check -s exit:64 -e match:'does not go with -d' \
 	    "$CTL" create -d -C src:x
+	# A bound is for what is left after the filter, before a sandbox is.
+	mkdir -p many/node_modules
+	for i in 1 2 3; do
+		echo 12345 >many/$i
+		echo 12345 >many/node_modules/$i
+	done
+	ln -s 1 many/link
+	for s in "-N 3|4 files: the limit of -N is 3" \
+	    "-B 17|18 bytes: the limit of -B is 17" \
+	    "-N 4 -C one.pem:o|5 files: the" "-B 21 -C one.pem:o|22 bytes"; do
+		atf_check -s exit:65 -o empty -e match:"${s#*|}" \
+		    "$CTL" create -i bounded ${s%%|*} -C many:m \
+		    -x node_modules
+	done
+	atf_check -s exit:66 -o empty -e ignore "$CTL" show bounded
+	# What is given last has the name.
+	atf_check -o inline:'1\n2\n3\nlink\none\n' "$CTL" run -N 5 -B 22 \
+	    -C many:m -C one.pem:m/2 -x node_modules sh -c 'ls m; cat m/2'
 	# What makes it fit for use comes last; what it says is not the name.
 	atf_check -o inline:'fit\n' -e inline:'ran one\nand told\n' \
 	    "$CTL" create -i fit -C one.pem:keys/one -e A=ran \
