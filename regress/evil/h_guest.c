@@ -2,6 +2,8 @@
  * A guest that lies: PID 1 of a sandbox, where the variable EVIL says how.
  * It comes as a good one does, and lies as soon as it is to run a command;
  * once it is cut off it comes again and again.  The test links it statically.
+ *
+ * regress-srcs: guest_lies.c
  */
 
 #include <sys/socket.h>
@@ -17,12 +19,13 @@
 
 #include "codes.h"
 #include "gproto.h"
+#include "guest_lies.h"
 #include "passfd.h"
 
 static const char	*how = "";
 static int		 s = -1;
 
-static int
+int
 say(const uint8_t *buf, ssize_t len)
 {
 	ssize_t	 n;
@@ -98,21 +101,21 @@ table_end(void)
 	return (say(buf, gp_encode_states_end(buf, sizeof(buf), &e)));
 }
 
-static int
-output(uint64_t k, uint64_t off, const char *data, size_t len)
+int
+output(uint64_t k, uint32_t stream, uint64_t off, const char *data, size_t len)
 {
 	static uint8_t	 buf[GP_MAX_FROM_GUEST];
 	struct gp_output o;
 
 	memset(&o, 0, sizeof(o));
-	o.stream = GP_STDOUT;
+	o.stream = stream;
 	o.off = off;
 	o.data = (const uint8_t *)data;
 	o.len = len;
 	return (say(buf, gp_encode_output(buf, sizeof(buf), k, &o)));
 }
 
-static int
+int
 ended(uint64_t k, uint64_t len)
 {
 	struct gp_exit	 e;
@@ -133,7 +136,7 @@ lie_forged(uint64_t k)
 	uint64_t	 i;
 
 	for (i = 1; i < 50; i++)
-		if (i != k && (output(i, 0, "forged", 6) == -1 ||
+		if (i != k && (output(i, GP_STDOUT, 0, "forged", 6) == -1 ||
 		    ended(i, 6) == -1))
 			return;
 }
@@ -141,10 +144,10 @@ lie_forged(uint64_t k)
 static void
 lie_twice(uint64_t k)
 {
-	(void)output(k, 0, "once", 4);
+	(void)output(k, GP_STDOUT, 0, "once", 4);
 	(void)ended(k, 4);
 	(void)ended(k, 4);
-	(void)output(k, 4, "late", 4);
+	(void)output(k, GP_STDOUT, 4, "late", 4);
 }
 
 static void
@@ -184,7 +187,7 @@ lie_flood(uint64_t k)
 	static char	 data[GP_MAX_DATA];
 	uint64_t	 off = 0;
 
-	while (output(k, off, data, sizeof(data)) == 0)
+	while (output(k, GP_STDOUT, off, data, sizeof(data)) == 0)
 		off += sizeof(data);
 }
 
@@ -281,6 +284,9 @@ started(uint64_t k)
 	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
 		if (strcmp(lies[i].name, how) == 0)
 			lies[i].lie(k);
+	for (i = 0; i < guest_nlies; i++)
+		if (strcmp(guest_lies[i].name, how) == 0)
+			guest_lies[i].lie(k);
 }
 
 /* --- calls ---------------------------------------------------------- */
@@ -307,25 +313,25 @@ call_end(uint64_t k, uint32_t code, uint64_t len, const char *text)
 static void
 call_longer(uint64_t k)
 {
-	(void)output(k, 0, "abc", 3);
+	(void)output(k, GP_STDOUT, 0, "abc", 3);
 	(void)call_end(k, CODE_OK, 4, "");
 }
 
 static void
 call_order(uint64_t k)
 {
-	(void)output(k, 3, "abc", 3);
-	(void)output(k, 0, "abc", 3);
+	(void)output(k, GP_STDOUT, 3, "abc", 3);
+	(void)output(k, GP_STDOUT, 0, "abc", 3);
 	(void)call_end(k, CODE_OK, 6, "");
 }
 
 static void
 call_twice(uint64_t k)
 {
-	(void)output(k, 0, "abc", 3);
+	(void)output(k, GP_STDOUT, 0, "abc", 3);
 	(void)call_end(k, CODE_OK, 3, "");
 	(void)call_end(k, CODE_OK, 3, "");
-	(void)output(k, 3, "abc", 3);
+	(void)output(k, GP_STDOUT, 3, "abc", 3);
 }
 
 /* Of calls that nobody has made, and of those of other sandboxes. */
@@ -336,7 +342,7 @@ call_forged(uint64_t k)
 
 	for (i = 1; i < 50; i++)
 		if (k != (GP_CALL_BIT | i))
-			(void)output(GP_CALL_BIT | i, 0, "forged", 6);
+			(void)output(GP_CALL_BIT | i, GP_STDOUT, 0, "forged", 6);
 	for (i = 1; i < 50; i++)
 		if (k != (GP_CALL_BIT | i))
 			(void)call_end(GP_CALL_BIT | i, CODE_OK, 6, "");
@@ -371,7 +377,7 @@ call_beyond(uint64_t k)
 	static char	 data[GP_MAX_DATA];
 	uint64_t	 off = 0;
 
-	while (output(k, off, data, sizeof(data)) == 0)
+	while (output(k, GP_STDOUT, off, data, sizeof(data)) == 0)
 		off += sizeof(data);
 }
 
@@ -379,14 +385,15 @@ call_beyond(uint64_t k)
 static void
 call_nonsense(uint64_t k)
 {
-	(void)output(k, 0, "\377\377\377\377\337\377\377\377\377", 9);
+	(void)output(k, GP_STDOUT, 0,
+	    "\377\377\377\377\337\377\377\377\377", 9);
 	(void)call_end(k, CODE_OK, 9, "");
 }
 
 static void
 call_half(uint64_t k)
 {
-	(void)output(k, 0, "\100\0\0\0\334", 5);
+	(void)output(k, GP_STDOUT, 0, "\100\0\0\0\334", 5);
 	(void)call_end(k, CODE_OK, 5, "");
 }
 
@@ -445,7 +452,7 @@ call_records(uint64_t k)
 		sent = 0;
 	flooded = k;
 	while (sent + n <= asked.limit) {
-		if (output(k, sent, (char *)rec, n) == -1)
+		if (output(k, GP_STDOUT, sent, (char *)rec, n) == -1)
 			break;
 		sent += n;
 	}
@@ -468,7 +475,7 @@ tree_asked(uint64_t k)
 
 	if (asked.op == CALL_TREE_GET)
 		return (1);
-	(void)output(k, 0, rec, sizeof(rec) - 1);
+	(void)output(k, GP_STDOUT, 0, rec, sizeof(rec) - 1);
 	(void)call_end(k, CODE_OK, sizeof(rec) - 1, "");
 	return (0);
 }
@@ -512,7 +519,7 @@ tree_one(uint64_t k, int type, uint64_t size, size_t len)
 		return;
 	tree_head(buf, "file", type, size);
 	memset(buf + 512, 'x', sizeof(buf) - 512);
-	(void)output(k, 0, (char *)buf, len);
+	(void)output(k, GP_STDOUT, 0, (char *)buf, len);
 	(void)call_end(k, CODE_OK, len, "");
 }
 
@@ -557,7 +564,7 @@ call_tree_none(uint64_t k)
 	if (!tree_asked(k))
 		return;
 	memset(buf, 0xa5, sizeof(buf));
-	(void)output(k, 0, (char *)buf, sizeof(buf));
+	(void)output(k, GP_STDOUT, 0, (char *)buf, sizeof(buf));
 	(void)call_end(k, CODE_OK, sizeof(buf), "");
 }
 
@@ -578,7 +585,7 @@ call_tree_endless(uint64_t k)
 		snprintf(name, sizeof(name), "d%lu/f%lu", n / 500, n);
 		n++;
 		tree_head(buf, name, '0', 1);
-		if (output(k, sent, (char *)buf, sizeof(buf)) == -1)
+		if (output(k, GP_STDOUT, sent, (char *)buf, sizeof(buf)) == -1)
 			break;
 		sent += sizeof(buf);
 	}

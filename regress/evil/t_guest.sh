@@ -60,8 +60,10 @@ evil_guests()
 {
 	musl-gcc -static -D_GNU_SOURCE -I "$SBX_TOP/lib" \
 	    -I "$SBX_TOP/regress/lib" -o guest \
-	    "$SBX_TOP/regress/evil/h_guest.c" "$SBX_TOP/lib/gproto.c" \
-	    "$SBX_TOP/lib/gproto_call.c" "$SBX_TOP/lib/gproto_msg.c" || atf_fail "no program"
+	    "$SBX_TOP/regress/evil/h_guest.c" \
+	    "$SBX_TOP/regress/evil/guest_lies.c" "$SBX_TOP/lib/gproto.c" \
+	    "$SBX_TOP/lib/gproto_call.c" "$SBX_TOP/lib/gproto_msg.c" ||
+	    atf_fail "no program"
 	install -m 755 guest "$SBX_SCRATCH/guest.$$"
 	new_uid
 	EVIL=$NEW_UID
@@ -161,6 +163,94 @@ stuck_body()
 	evil_guests_end
 }
 stuck_cleanup()
+{
+	daemon_cleanup
+}
+
+# exec_lies how option ...: of a command on a terminal, or whose changes are
+# asked for; whoever has started it, here on a terminal, has its end
+exec_lies()
+{
+	h=$1
+	shift
+	evil create -i "$h" -m 64M -p 64 -c 0.5 -e "EVIL=$h" >out 2>&1 ||
+	    atf_fail "$h: $(cat out)"
+	s=0
+	SEAT_AS="as_user $EVIL timeout 120"
+	seat exec "$@" "$h" true || s=$?
+	[ $s -le 128 ] && [ $s -ne 124 ] || atf_fail "$h: $s: $(cat err)"
+	! grep -q "$(printf '\033')" err || atf_fail "$h: for the terminal"
+	! grep -q '^sandboxctl: all is well' err ||
+	    atf_fail "$h: a line of its own"
+	canaries_check "$h"
+	timeout 60 "$CTL" ping || atf_fail "$h: no ping"
+	! log_has ' died: ' || atf_fail "$h: $(grep ' died: ' "$LOG")"
+}
+
+# It is cut off, and what it said too late is the only true end.
+exec_broken()
+{
+	exec_lies "$@"
+	case $h in
+	*-late)	;;
+	*)	[ $s -ne 0 ] || atf_fail "$h: it believes the guest"
+		[ -s err ] || atf_fail "$h: nothing was told"
+		;;
+	esac
+	await 'evil show $h | grep -q failed' 60
+	evil delete "$h" >out 2>&1 || atf_fail "$h: $(cat out)"
+}
+
+# It may say so, and that is shown as text.
+exec_said()
+{
+	exec_lies "$@"
+	atf_check_equal "$h 0" "$h $s"
+	evil show "$h" | grep -q ready || atf_fail "$h: $(evil show "$h")"
+	evil delete "$h" >out 2>&1 || atf_fail "$h: $(cat out)"
+}
+
+highest()
+{
+	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' \
+	    "/proc/$(daemon_child runner)/status"
+}
+
+atf_test_case execs cleanup
+execs_head()
+{
+	atf_set descr 'lies about terminals and changes are for who asked'
+	atf_set timeout 900
+}
+execs_body()
+{
+	evil_guests
+	for l in $(figure "end late" \
+	    "resize end twice unknown stderr late keys"); do
+		exec_broken "tty-$l" -it
+	done
+	for l in $(figure "fewer nul" "none fewer more count endless kind flags \
+	    nul names long late unknown"); do
+		exec_broken "changes-$l" -c
+	done
+	# Nobody has asked for these.
+	exec_broken changes-unasked -it
+	exec_said changes-text -c
+	[ "$(grep -c '^made ' err)" -eq 4 ] || atf_fail "text: $(cat err)"
+	if [ "$(figure 1 0)" = 0 ]; then
+		exec_said changes-failed -c -it
+		grep -q 'not known: ?\[2Jno' err ||
+		    atf_fail "failed: $(cat err)"
+	fi
+	had=$(highest)
+	exec_said changes-flood -c
+	atf_check_equal "made last" "$(cat err)"
+	used=$(highest)
+	[ "$used" -lt $((had + 8000)) ] ||
+	    atf_fail "the runner has $used KiB, and had $had"
+	evil_guests_end
+}
+execs_cleanup()
 {
 	daemon_cleanup
 }
@@ -365,4 +455,5 @@ atf_init_test_cases()
 	atf_add_test_case stuck
 	atf_add_test_case calls
 	atf_add_test_case trees
+	atf_add_test_case execs
 }

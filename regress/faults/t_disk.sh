@@ -228,21 +228,6 @@ work_full_cleanup()
 	daemon_cleanup
 }
 
-# seat command ...: with a terminal for its input, and files for the rest
-seat()
-{
-	/usr/bin/python3 -I -B - "$CTL" "$@" 3>out 4>err <<-'EOF'
-	import os, pty, sys
-	pid, tty = pty.fork()
-	if pid == 0:
-	    os.dup2(3, 1)
-	    os.dup2(4, 2)
-	    os.execv(sys.argv[1], sys.argv[1:])
-	status = os.waitpid(pid, 0)[1]
-	sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 255)
-	EOF
-}
-
 # What was written with no room for it, on a terminal or not.
 changes_told()
 {
