@@ -23,27 +23,8 @@
 #include <string.h>
 
 #include "log.h"
-#include "logverify.h"
+#include "logverify_box.h"
 #include "store.h"
-
-struct vexec {
-	RB_ENTRY(vexec)	 entry;
-	uint64_t	 k;
-	enum exec_state	 state;
-};
-RB_HEAD(vexec_tree, vexec);
-
-struct vbox {
-	RB_ENTRY(vbox)		 entry;
-	uint64_t		 n;
-	uint64_t		 first;		/* host's sequence */
-	uint64_t		 sseq;		/* newest */
-	uint64_t		 last_k;
-	uint32_t		 owner;
-	enum sbx_state		 state;
-	int			 cut;		/* its beginning is gone */
-	struct vexec_tree	 live;
-};
 
 /* Where a type leaves no choice. */
 static const struct {
@@ -64,28 +45,23 @@ static const struct {
 	{ EV_SBX_DELETED, SBX_DELETED },
 };
 
-static int
+int
 vbox_cmp(struct vbox *a, struct vbox *b)
 {
 	return (a->n < b->n ? -1 : a->n > b->n);
 }
 
-static int
+int
 vexec_cmp(struct vexec *a, struct vexec *b)
 {
 	return (a->k < b->k ? -1 : a->k > b->k);
 }
 
-RB_PROTOTYPE(vbox_tree, vbox, entry, vbox_cmp)
 RB_GENERATE(vbox_tree, vbox, entry, vbox_cmp)
-RB_PROTOTYPE(vexec_tree, vexec, entry, vexec_cmp)
 RB_GENERATE(vexec_tree, vexec, entry, vexec_cmp)
 
-static int	bad(struct logverify *, const char *, ...)
-		    __attribute__((__format__(printf, 2, 3)));
-
-static int
-bad(struct logverify *q, const char *fmt, ...)
+int
+lv_bad(struct logverify *q, const char *fmt, ...)
 {
 	va_list	 ap;
 
@@ -99,34 +75,27 @@ bad(struct logverify *q, const char *fmt, ...)
 static int
 bad_event(struct logverify *q, const struct record *r, const char *what)
 {
-	return (bad(q, "event %llu: event %llu of sandbox %llu: %s",
+	return (lv_bad(q, "event %llu: event %llu of sandbox %llu: %s",
 	    (unsigned long long)r->seq, (unsigned long long)r->sseq,
 	    (unsigned long long)r->sbx, what));
 }
 
-static int
-bad_row(struct logverify *q, uint64_t n, const char *what)
+int
+lv_bad_exec(struct logverify *q, uint64_t n, uint64_t k, const char *what)
 {
-	return (bad(q, "state.db: sandbox %llu: %s", (unsigned long long)n,
-	    what));
-}
-
-static int
-bad_exec(struct logverify *q, uint64_t n, uint64_t k, const char *what)
-{
-	return (bad(q, "state.db: exec %llu.%llu: %s", (unsigned long long)n,
+	return (lv_bad(q, "state.db: exec %llu.%llu: %s", (unsigned long long)n,
 	    (unsigned long long)k, what));
 }
 
 /* The database itself says no. */
-static int
-bad_db(struct logverify *q)
+int
+lv_bad_db(struct logverify *q)
 {
-	return (bad(q, "%.300s", q->log->db->why));
+	return (lv_bad(q, "%.300s", q->log->db->why));
 }
 
-static struct vbox *
-box_find(struct logverify *q, uint64_t n)
+struct vbox *
+lv_box(struct logverify *q, uint64_t n)
 {
 	static struct vbox	 find;
 
@@ -134,8 +103,8 @@ box_find(struct logverify *q, uint64_t n)
 	return (RB_FIND(vbox_tree, &q->boxes, &find));
 }
 
-static struct vexec *
-exec_find(struct vbox *vb, uint64_t k)
+struct vexec *
+lv_exec(struct vbox *vb, uint64_t k)
 {
 	static struct vexec	 find;
 
@@ -216,14 +185,14 @@ check_end(struct logverify *q, const struct record *r)
 		break;
 	case EDB_NOTFOUND:
 		kvv_clear(&d);
-		return (bad_exec(q, r->sbx, r->exec, "missing"));
+		return (lv_bad_exec(q, r->sbx, r->exec, "missing"));
 	default:
 		kvv_clear(&d);
-		return (bad_db(q));
+		return (lv_bad_db(q));
 	}
 	end = kvv_get(&d, "end");
 	if (end == NULL || strcmp(end, lifecycle_exec_name(row.state)) != 0)
-		ret = bad_exec(q, r->sbx, r->exec, "another end than its "
+		ret = lv_bad_exec(q, r->sbx, r->exec, "another end than its "
 		    "event tells");
 	exec_row_clear(&row);
 	kvv_clear(&d);
@@ -233,7 +202,7 @@ check_end(struct logverify *q, const struct record *r)
 static int
 take_exec(struct logverify *q, const struct record *r, struct vbox *vb)
 {
-	struct vexec	*ve = exec_find(vb, r->exec);
+	struct vexec	*ve = lv_exec(vb, r->exec);
 
 	switch (r->type) {
 	case EV_EXEC_CREATE:
@@ -286,7 +255,7 @@ check_index(struct logverify *q, const struct record *r)
 	case EDB_NOTFOUND:
 		return (bad_event(q, r, "index.db does not have it"));
 	default:
-		return (bad_db(q));
+		return (lv_bad_db(q));
 	}
 }
 
@@ -315,8 +284,8 @@ take_first(struct logverify *q, const struct record *r)
 }
 
 /* An event that was collected since it was looked at: 1; -1 as ever. */
-static int
-collected(struct logverify *q, uint64_t seq)
+int
+lv_collected(struct logverify *q, uint64_t seq)
 {
 	struct record_frame	 f;
 	const uint8_t		*val;
@@ -332,7 +301,7 @@ collected(struct logverify *q, uint64_t seq)
 	case EDB_NOTFOUND:
 		return (seq <= q->log->done_anchor);
 	default:
-		return (bad_db(q));
+		return (lv_bad_db(q));
 	}
 }
 
@@ -340,12 +309,12 @@ collected(struct logverify *q, uint64_t seq)
 static int
 take_box(struct logverify *q, const struct record *r)
 {
-	struct vbox	*vb = box_find(q, r->sbx);
+	struct vbox	*vb = lv_box(q, r->sbx);
 	char		 text[64];
 
 	/* What was between has been collected since: it is a part now. */
 	if (vb != NULL && r->sseq > vb->sseq + 1 &&
-	    collected(q, vb->first) == 1) {
+	    lv_collected(q, vb->first) == 1) {
 		box_free(q, vb);
 		vb = NULL;
 	}
@@ -388,311 +357,6 @@ take(void *arg, const struct record *r, const uint8_t *link)
 	return (0);
 }
 
-/* All but the execs that have ended, of one that is not being collected. */
-static int
-compare_live(struct logverify *q, struct vbox *vb)
-{
-	struct exec_row	 row;
-	struct vexec	*ve;
-	int		 ret;
-
-	RB_FOREACH(ve, vexec_tree, &vb->live) {
-		memset(&row, 0, sizeof(row));
-		ret = model_get_exec(&q->rows, vb->n, ve->k, &row);
-		if (ret == EDB_FAIL)
-			return (bad_db(q));
-		if (ret == EDB_OK && row.state == ve->state)
-			ret = model_get_live(&q->rows, vb->n, ve->k);
-		else if (ret == EDB_OK) {
-			exec_row_clear(&row);
-			return (bad_exec(q, vb->n, ve->k, "another state than "
-			    "its events tell"));
-		}
-		exec_row_clear(&row);
-		if (ret == EDB_FAIL)
-			return (bad_db(q));
-		if (ret == EDB_NOTFOUND)
-			return (bad_exec(q, vb->n, ve->k, "missing"));
-	}
-	return (0);
-}
-
-static int
-compare_row(struct logverify *q, struct vbox *vb, const struct sbx_row *row)
-{
-	struct proto_create	 c;
-	uint64_t		 sseq = 0, k = 0;
-	char			 text[96];
-
-	if (row->n != vb->n || row->owner != vb->owner)
-		return (bad_row(q, vb->n, "another owner than its events "
-		    "tell"));
-	if (row->state != vb->state) {
-		snprintf(text, sizeof(text), "it is %s, and %s by its events",
-		    lifecycle_name(row->state), lifecycle_name(vb->state));
-		return (bad_row(q, vb->n, text));
-	}
-	switch (model_get_counters(&q->rows, vb->n, &sseq, &k)) {
-	case EDB_OK:
-		break;
-	case EDB_NOTFOUND:
-		return (bad_row(q, vb->n, "its counters are missing"));
-	default:
-		return (bad_db(q));
-	}
-	if (sseq != vb->sseq || (k != vb->last_k && !vb->cut)) {
-		snprintf(text, sizeof(text), "%llu events, %llu execs, and %llu "
-		    "and %llu by its events", (unsigned long long)sseq,
-		    (unsigned long long)k, (unsigned long long)vb->sseq,
-		    (unsigned long long)vb->last_k);
-		return (bad_row(q, vb->n, text));
-	}
-	switch (model_get_conf(&q->rows, vb->n, &c)) {
-	case EDB_OK:
-		msg_clear(&c, proto_def(PROTO_CREATE));
-		break;
-	case EDB_NOTFOUND:
-		return (bad_row(q, vb->n, "its configuration is missing"));
-	default:
-		return (bad_db(q));
-	}
-	return (compare_live(q, vb));
-}
-
-struct count {
-	struct logverify	*q;
-	struct vbox		*vb;
-	uint64_t		 until;
-	int			 late;
-};
-
-static int
-count_exec(void *arg, const struct exec_row *r)
-{
-	struct count	*c = arg;
-	struct vexec	*ve;
-
-	/* What is behind the last is a row of nothing: it is found later. */
-	if (r->k > c->vb->last_k)
-		return (1);
-	if (r->k != c->q->exec + 1) {
-		bad_exec(c->q, c->vb->n, c->q->exec + 1, "missing");
-		return (1);
-	}
-	c->q->exec = r->k;
-	ve = exec_find(c->vb, r->k);
-	if (lifecycle_exec_ended(r->state) ? ve != NULL : ve == NULL) {
-		bad_exec(c->q, c->vb->n, r->k, "another state than its events "
-		    "tell");
-		return (1);
-	}
-	if (r->k % 16 == 0 && eventlog_clock() > c->until)
-		c->late = 1;
-	return (c->late);
-}
-
-/* One sandbox; 1: its execs are too many for this slice. */
-static int
-compare(struct logverify *q, struct vbox *vb, uint64_t until)
-{
-	struct count	 c = { q, vb, until, 0 };
-	struct sbx_row	 row;
-	int		 ret;
-
-	switch (model_get_row(&q->rows, vb->n, &row)) {
-	case EDB_OK:
-		break;
-	case EDB_NOTFOUND:
-		if ((ret = collected(q, vb->first)) == -1)
-			return (-1);
-		return (ret ? 0 : bad_row(q, vb->n, "missing"));
-	default:
-		return (bad_db(q));
-	}
-	/* Its history is about to go: nothing can be said of a part. */
-	if (row.state == SBX_DELETED && !vb->cut) {
-		if ((ret = collected(q, vb->first)) != 0)
-			return (ret == -1 ? -1 : 0);
-	} else if (row.state == SBX_DELETED)
-		return (0);
-	if (q->exec == 0 && compare_row(q, vb, &row) == -1)
-		return (-1);
-	if (vb->cut)
-		return (bad_row(q, vb->n, "the beginning of its history is "
-		    "missing"));
-	if (model_walk_execs(&q->rows, vb->n, q->exec + 1, count_exec,
-	    &c) == -1)
-		return (bad_db(q));
-	if (q->bad)
-		return (-1);
-	if (c.late)
-		return (1);
-	return (q->exec == vb->last_k ? 0 : bad_exec(q, vb->n, q->exec + 1,
-	    "missing"));
-}
-
-/* 1: there are more; 0: that was the last. */
-static int
-compare_some(struct logverify *q, uint64_t until)
-{
-	static struct vbox	 find;
-	struct vbox		*vb;
-	int		 ret;
-
-	find.n = q->at;
-	while ((vb = RB_NFIND(vbox_tree, &q->boxes, &find)) != NULL) {
-		if (vb->n != q->at)
-			q->exec = 0;
-		q->at = find.n = vb->n;
-		if ((ret = compare(q, vb, until)) != 0)
-			return (ret);
-		q->at = ++find.n;
-		q->exec = 0;
-		if (eventlog_clock() > until)
-			return (1);
-	}
-	return (0);
-}
-
-static int
-row_exec(struct logverify *q, char letter, uint64_t n, uint64_t k)
-{
-	struct vbox	*vb = box_find(q, n);
-	struct vexec	*ve;
-	struct sbx_row	 row;
-
-	if (vb == NULL) {
-		/* The events go first, then these, then the sandbox. */
-		if (letter == 'E' && model_get_row(&q->rows, n, &row) ==
-		    EDB_OK && row.state == SBX_DELETED)
-			return (0);
-		return (bad_exec(q, n, k, "of no sandbox"));
-	}
-	if (vb->cut)
-		return (0);
-	ve = exec_find(vb, k);
-	if (k == 0 || k > vb->last_k)
-		return (bad_exec(q, n, k, "there is no such event"));
-	if ((letter == 'L' && ve == NULL) ||
-	    (letter == 'P' && (ve == NULL || ve->state != EXEC_PENDING)))
-		return (bad_exec(q, n, k, "it has ended, or was started"));
-	return (0);
-}
-
-static int
-row_box(struct logverify *q, char letter, uint64_t n)
-{
-	struct sbx_row	 row;
-
-	if (box_find(q, n) != NULL)
-		return (0);
-	switch (model_get_row(&q->rows, n, &row)) {
-	case EDB_OK:
-		if (row.state == SBX_DELETED)
-			return (0);
-		return (bad_row(q, n, "it has no events"));
-	case EDB_NOTFOUND:
-		return (bad(q, "state.db: row %c of sandbox %llu: of no "
-		    "sandbox", letter, (unsigned long long)n));
-	default:
-		return (bad_db(q));
-	}
-}
-
-/* Rows are noted here and looked at afterwards: looking reads others. */
-#define WALK_ROWS	64
-
-struct walked {
-	struct {
-		uint8_t	 key[64];
-		size_t	 nkey;
-		uint64_t last;		/* of M */
-	}		 row[WALK_ROWS];
-	u_int		 n;
-	int		 bad;
-};
-
-static int
-walk_row(void *arg, const uint8_t *key, size_t nkey, const uint8_t *val,
-    size_t nval)
-{
-	struct walked	*w = arg;
-
-	if (w->n == WALK_ROWS)
-		return (1);
-	if (nkey > sizeof(w->row[0].key)) {
-		w->bad = 1;
-		return (1);
-	}
-	memcpy(w->row[w->n].key, key, nkey);
-	w->row[w->n].nkey = nkey;
-	w->row[w->n].last = nval == 8 ? record_get64(val) : 0;
-	w->n++;
-	return (0);
-}
-
-static int
-row_check(struct logverify *q, const uint8_t *key, size_t nkey, uint64_t last)
-{
-	switch (nkey == 0 ? '\0' : key[0]) {
-	case 'S':
-	case 'Q':
-	case 'C':
-	case 'F':
-	case 'T':
-	case 'D':
-		if (nkey != 9)
-			break;
-		return (row_box(q, key[0], record_get64(key + 1)));
-	case 'E':
-	case 'L':
-	case 'P':
-		if (nkey != 17)
-			break;
-		return (row_exec(q, key[0], record_get64(key + 1),
-		    record_get64(key + 9)));
-	case 'M':
-		if (last < q->last_n)
-			return (bad(q, "state.db: newest sandbox %llu, and "
-			    "%llu by the events", (unsigned long long)last,
-			    (unsigned long long)q->last_n));
-		return (0);
-	default:
-		/* Of a newer version, perhaps. */
-		return (0);
-	}
-	return (bad(q, "state.db: a key of %zu bytes", nkey));
-}
-
-static int
-rows_some(struct logverify *q, uint64_t until)
-{
-	struct walked	 w;
-	u_int		 i;
-
-	do {
-		w.n = 0;
-		w.bad = 0;
-		if (eventdb_walk(q->log->db, EDB_STATE, q->key, q->nkey,
-		    walk_row, &w) != 0)
-			return (bad_db(q));
-		if (w.bad)
-			return (bad(q, "state.db: a key that is too long"));
-		for (i = 0; i < w.n; i++)
-			if (row_check(q, w.row[i].key, w.row[i].nkey,
-			    w.row[i].last) == -1)
-				return (-1);
-		if (w.n < WALK_ROWS)
-			return (0);
-		/* On behind the last one. */
-		q->nkey = w.row[w.n - 1].nkey;
-		memcpy(q->key, w.row[w.n - 1].key, q->nkey);
-		if (q->nkey < sizeof(q->key))
-			q->key[q->nkey++] = 0;
-	} while (eventlog_clock() < until);
-	return (1);
-}
-
 void
 logverify_start(struct logverify *q, struct eventlog *l, const uint8_t *head)
 {
@@ -722,7 +386,7 @@ logverify_next(struct logverify *q, uint64_t until)
 		q->phase = LV_BOXES;
 		return (1);
 	case LV_BOXES:
-		switch (compare_some(q, until)) {
+		switch (lv_boxes(q, until)) {
 		case 1:
 			return (1);
 		case -1:
@@ -731,7 +395,7 @@ logverify_next(struct logverify *q, uint64_t until)
 		q->phase = LV_ROWS;
 		return (1);
 	case LV_ROWS:
-		switch (rows_some(q, until)) {
+		switch (lv_rows(q, until)) {
 		case 1:
 			return (1);
 		case -1:
@@ -744,8 +408,8 @@ logverify_next(struct logverify *q, uint64_t until)
 	}
 	if (q->wanted && !q->seen) {
 		q->absent = 1;
-		return (bad(q, "no event of this log has that head: it begins "
-		    "behind event %llu", (unsigned long long)q->v.anchor));
+		return (lv_bad(q, "no event of this log has that head: it "
+		    "begins behind event %llu", (unsigned long long)q->v.anchor));
 	}
 	return (0);
 }
@@ -761,7 +425,7 @@ logverify_slice(struct logverify *q)
 	q->v.until = until;
 	ret = eventlog_verify_slice(q->log, &q->v, 1 << 20);
 	if (ret == -1 && !q->bad)
-		return (bad(q, "%.300s", q->v.why));
+		return (lv_bad(q, "%.300s", q->v.why));
 	if (ret != 0)
 		return (ret);
 	return (logverify_next(q, until));
