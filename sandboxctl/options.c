@@ -6,6 +6,7 @@
  */
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sandboxctl.h"
@@ -113,6 +114,20 @@ int
 take_pair(struct ctl *ctl, const struct option_def *o, const char *arg)
 {
 	return (parse_pair(field(ctl, o->at), arg, 0));
+}
+
+/* The name of a variable of ours: who looks at processes sees no value. */
+int
+take_environ(struct ctl *ctl, const struct option_def *o, const char *arg)
+{
+	struct kvv	*env = field(ctl, o->at);
+	const char	*value;
+
+	if (*arg == '\0' || (value = getenv(arg)) == NULL)
+		return (-1);
+	if (kvv_get(env, arg) != NULL)
+		return (PARSE_TWICE);
+	return (kvv_set(env, arg, value));
 }
 
 /* name=value, or the name alone. */

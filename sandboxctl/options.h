@@ -14,7 +14,8 @@
 typedef int	 take_fn(struct ctl *, const struct option_def *,
 		    const char *);
 
-take_fn		 take_call, take_count, take_flag, take_keys, take_label;
+take_fn		 take_call, take_count, take_environ, take_flag, take_keys;
+take_fn		 take_label;
 take_fn		 take_milli, take_number, take_pair, take_seconds;
 take_fn		 take_selector, take_signal, take_size, take_span;
 take_fn		 take_stream, take_string, take_strings;
@@ -71,6 +72,10 @@ take_fn		 take_stream, take_string, take_strings;
 	OPT_SIZE('S', "disk", disk,					\
 	    "16M to 16T, in bytes or with K, M, G or T")
 #define OPT_ENV		OPT_PAIR('e', "name=value", env)
+#define OPT_ENVIRON							\
+	{ .letter = 'E', .arg = "name", .take = take_environ,		\
+	    OPT_AT(env), .must = "the name of a variable that is set",	\
+	    .many = 1 }
 #define OPT_GRACE							\
 	OPT_MILLI('g', "seconds", grace, 0, EXEC_GRACE_MAX,		\
 	    "0.001 to 600, with at most three decimals")

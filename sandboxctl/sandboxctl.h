@@ -71,7 +71,7 @@ struct ctl {
 	uint32_t		 mcpus;		/* -c */
 	int			 changes;	/* -c of exec, -D of run */
 	int			 detach;	/* -d */
-	struct kvv		 env;		/* -e */
+	struct kvv		 env;		/* -e, -E */
 	int			 end;		/* -E */
 	int			 follow;	/* -f, also of reconcile */
 	uint32_t		 grace;		/* -g; ms */

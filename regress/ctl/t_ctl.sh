@@ -273,8 +273,59 @@ image_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case hidden cleanup
+hidden_head()
+{
+	atf_set descr 'values of variables, by -E: for commands, and nobody else'
+	atf_set timeout 300
+}
+hidden_body()
+{
+	world
+	export ONE="first-$$ value" TWO="second-$$-value"
+	atf_check -s exit:64 -e match:'of -E: NONE: must be the name of a var' \
+	    "$CTL" create -E NONE
+	atf_check -s exit:64 -e match:'name given twice: -E ONE' \
+	    "$CTL" create -e ONE=x -E ONE
+	atf_check -o inline:"a\n" "$CTL" create -i a -E ONE
+	atf_check -o inline:"$ONE\n" "$CTL" exec a sh -c 'echo "$ONE"'
+	atf_check -o inline:"$ONE $TWO\n" "$CTL" exec -E TWO a \
+	    sh -c 'echo "$ONE $TWO"'
+	atf_check -o match:"second-$$-value" "$CTL" tool execute -E TWO a \
+	    'echo "$TWO"'
+	atf_check -o save:job "$CTL" exec -d -E TWO a sleep 1000
+	for c in "list -a" "show a" "ps -a" "ps a" "events" "events -t audit" \
+	    status doctor rules "log verify"; do
+		for j in "" -j; do
+			# The exit status of doctor is that of the host.
+			"$CTL" $j $c >told 2>&1
+			[ -s told ] || continue
+			cat told >>all
+		done
+	done
+	atf_check -o match:'ONE' -o match:'TWO' cat all
+	cat "$LOG" >>all
+	atf_check -s exit:1 grep -e "first-$$" -e "second-$$" all
+	# It is kept for those that begin after a restart.
+	atf_check "$CTL" stop -g 0.1 a
+	daemon_stop
+	daemon_run
+	await '"$CTL" ping >/dev/null 2>&1'
+	await daemon_engine_is_up
+	atf_check "$CTL" resume a
+	atf_check -o inline:"$ONE\n" "$CTL" exec a sh -c 'echo "$ONE"'
+	atf_check -s exit:1 grep -e "first-$$" -e "second-$$" "$LOG"
+	atf_check "$CTL" delete a
+	daemon_stop
+}
+hidden_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case hidden
 	atf_add_test_case nobody
 	atf_add_test_case sandboxes
 	atf_add_test_case streams
