@@ -33,6 +33,7 @@ static const struct {
 	[CALL_UNMARK] = { "unmark", 0 },
 	[CALL_CONNECT] = { "connect", CALL_IN | CALL_OUT | CALL_NET },
 	[CALL_CHANGES] = { "changes", CALL_OUT | CALL_REC },
+	[CALL_TREE_COPY] = { "tree_copy", CALL_TWO | CALL_OUT | CALL_REC },
 };
 
 int

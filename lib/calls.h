@@ -38,6 +38,7 @@ enum call_op {
 	CALL_UNMARK,		/* a mark goes */
 	CALL_CONNECT,		/* bytes to and from port count, both ways */
 	CALL_CHANGES,		/* DIFF since a mark, with contents */
+	CALL_TREE_COPY,		/* path and all below it, to path2 */
 	CALL_MAX
 };
 

@@ -32,9 +32,70 @@ each(struct ctl *ctl, int first, uint32_t op, uint32_t flags, uint32_t mode)
 	return (ctl->failed);
 }
 
+/* From one path to another; -1 and the error of the connection. */
+static int
+to_call(struct ctl *ctl, const struct proto_call *c)
+{
+	return (sandbox_file_call(ctl->conn, c, NULL, NULL));
+}
+
+/* What -j tells of a tree. */
+struct copied {
+	char		*path;
+	uint64_t	 entries;
+	uint64_t	 left_out;
+};
+
+/* An entry that was left out, or changed meanwhile. */
+struct left {
+	struct ctl	*ctl;
+	const char	*path;
+};
+
+static int
+left_one(void *arg, void *rec)
+{
+	struct left	*l = arg;
+	struct file_rec	*r = rec;
+	char		 name[2 * CALL_PATH_MAX + 2];
+
+	snprintf(name, sizeof(name), "%s%s%s", l->path, *r->name == '\0' ?
+	    "" : "/", r->name);
+	file_local(l->ctl, r->code == CODE_OK || r->code >= CODE_MAX ?
+	    CODE_PROTOCOL : r->code, name, r->target);
+	return (0);
+}
+
+/* The same with all that is below it. */
+static int
+to_tree(struct ctl *ctl, const struct proto_call *c)
+{
+	static const struct msg_field	 fields[] = {
+		MSG_F(copied, path, M_TEXT, 0, 0),
+		MSG_F(copied, entries, M_UINT, 0, 0),
+		MSG_F(copied, left_out, M_UINT, 0, 0),
+	};
+	static const struct msg_def	 def = MSG_DEF(0, "copied", copied,
+					    fields);
+	struct left			 l = { ctl, c->path };
+	struct proto_result		 res;
+	struct copied			 done;
+
+	if (sandbox_file_records(ctl->conn, c, &file_rec_def, left_one, &l,
+	    &res) == -1)
+		return (-1);
+	done.path = c->path2;
+	done.entries = res.count;
+	done.left_out = res.count2;
+	if (ctl->json)
+		json_message(stdout, &def, &done);
+	return (0);
+}
+
 /* A call for each path but the last, to that, or to a name in it. */
 static int
-each_to(struct ctl *ctl, uint32_t op)
+each_to(struct ctl *ctl, uint32_t op,
+    int (*fn)(struct ctl *, const struct proto_call *))
 {
 	struct proto_call	 c;
 	const char		*to = ctl->argv[ctl->argc - 1];
@@ -61,8 +122,7 @@ each_to(struct ctl *ctl, uint32_t op)
 			}
 			c.path2 = path;
 		}
-		if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1 &&
-		    file_error(ctl, ctl->argv[i]) == -1)
+		if (fn(ctl, &c) == -1 && file_error(ctl, ctl->argv[i]) == -1)
 			break;
 	}
 	return (ctl->failed);
@@ -113,7 +173,8 @@ cmd_chmod(struct ctl *ctl)
 int
 cmd_cp(struct ctl *ctl)
 {
-	return (each_to(ctl, CALL_COPY));
+	return (ctl->recurse ? each_to(ctl, CALL_TREE_COPY, to_tree) :
+	    each_to(ctl, CALL_COPY, to_call));
 }
 
 /* What du tells of one path. */
@@ -363,7 +424,7 @@ cmd_mkdir(struct ctl *ctl)
 int
 cmd_mv(struct ctl *ctl)
 {
-	return (each_to(ctl, CALL_MOVE));
+	return (each_to(ctl, CALL_MOVE, to_call));
 }
 
 int

@@ -97,6 +97,9 @@ static const struct option_def	 opts_get[] = {
 static const struct option_def	 opts_chmod[] = {
 	OPT_FLAG('R', recurse), OPT_END
 };
+static const struct option_def	 opts_cp[] = {
+	OPT_FLAG('r', recurse), OPT_END
+};
 static const struct option_def	 opts_ls[] = {
 	OPT_FLAG('l', longer), OPT_FLAG('R', recurse), OPT_END
 };
@@ -150,7 +153,7 @@ const struct command commands[] = {
 	{ "attach", opts_attach, "exec", 1, 1, CMD_STATUS, cmd_attach },
 	{ "cat", opts_none, "id path ...", 2, -1, 0, cmd_cat },
 	{ "chmod", opts_chmod, "id mode path ...", 3, -1, 0, cmd_chmod },
-	{ "cp", opts_none, "id path ... to", 3, -1, 0, cmd_cp },
+	{ "cp", opts_cp, "id path ... to", 3, -1, 0, cmd_cp },
 	{ "create", opts_create, "", 0, 0, 0, cmd_create },
 	{ "delete", opts_labels, "[id ...]", 0, -1, 0, cmd_delete },
 	{ "diff", opts_diff, "id [path]", 1, 2, 0, cmd_diff },

@@ -23,6 +23,7 @@ static const struct {
 	{ CALL_WATCH, &watch_rec_def },
 	{ CALL_DIFF, &diff_rec_def },
 	{ CALL_CHANGES, &change_rec_def },
+	{ CALL_TREE_COPY, &file_rec_def },
 };
 
 static int

@@ -75,6 +75,10 @@ both_body()
 	atf_check "$CTL" put -r "$BOX" src there
 	atf_check "$CTL" get -r "$BOX" there back
 	same src back
+	# Nor is it another when it has been copied inside.
+	atf_check "$CTL" cp -r "$BOX" there twin
+	atf_check "$CTL" get -r "$BOX" twin twin
+	same src twin
 	# Into a directory that is there it goes by its name; and again.
 	mkdir in
 	for i in 1 2; do

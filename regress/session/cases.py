@@ -204,6 +204,39 @@ def files(s, box):
     need(e["code"] == "file_not_found", e)
 
 
+def trees(s, box):
+    """A tree copied inside: what is left out as records; given up; ctl."""
+    s.run(box, "sh", "-c", "mkdir -p t/d; echo a >t/d/a; mkfifo t/p")
+    all = s.good("call", sandbox=box, op="tree_copy", path="t", path2="u")
+    need([(a["record"]["name"], a["record"]["code"], a["record"]["target"])
+          for a in all[:-2]] == [("p", 22, "a FIFO")], all)
+    need((all[-2]["result"]["count"], all[-2]["result"]["count2"]) ==
+         (3, 1), all)
+    need(s.run(box, "cat", "u/d/a")[0] == b"a\n")
+    e = s.call("call", sandbox=box, op="tree_copy", path="t",
+               path2="t/d")[-1]["error"]
+    need(e["code"] == "invalid_path", e)
+    all = s.good("ctl", argv=["cp", "-r", box, "t/d", "t/d/a", "u"])
+    need(all[-2]["exited"]["code"] == 0 and output(all, 1) ==
+         b'{"path":"u/d","entries":2,"left_out":0}\n'
+         b'{"path":"u/a","entries":1,"left_out":0}\n', all)
+    # More records than anybody takes: it waits, and is given up.
+    s.run(box, "sh", "-c", "mkdir n; cd n; echo >z; x=$(printf %0200d 0); "
+          "for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do mkdir $x; cd $x; "
+          "done; i=0; while [ $i -lt 1000 ]; do mkfifo $i; i=$((i + 1)); done")
+    n = s.send("call", sandbox=box, op="tree_copy", path="n", path2="m",
+               window=1)
+    need("record" in s.of(n))
+    s.good("cancel", request=n)
+    need(s.over(n)[-1]["error"]["code"] == "cancelled")
+    e = s.call("call", sandbox=box, op="stat", path="m/z")[-1]["error"]
+    need(e["code"] == "file_not_found", e)
+    all = s.good("call", sandbox=box, op="tree_copy", path="n", path2="m",
+                 window=1 << 30)
+    need(len(all) == 1002 and (all[-2]["result"]["count"],
+         all[-2]["result"]["count2"]) == (18, 1000), all[-2:])
+
+
 def tools(s, box):
     """The tools of an agent, as sandboxctl tool has them."""
     def tool(name, **members):

@@ -39,6 +39,7 @@ simple windows 'one that nobody reads holds up no other'
 simple events 'subscriptions, by credit'
 
 simple files 'operations on files'
+simple trees 'a tree copied inside'
 simple tools 'the tools of an agent'
 simple other 'commands that have no request'
 simple hostile 'lines that are none, too long, too deep'
@@ -132,8 +133,8 @@ alone_cleanup()
 
 atf_init_test_cases()
 {
-	for c in commands execs cancel many windows events files tools other hostile \
-	    input_bound eof term deaf closed memory \
+	for c in commands execs cancel many windows events files trees tools \
+	    other hostile input_bound eof term deaf closed memory \
 	    restart alone; do
 		atf_add_test_case $c
 	done

@@ -155,4 +155,7 @@ void		 fs_lines(struct job *);
 void		 fs_tree_get(struct job *);
 void		 fs_tree_put(struct job *);
 
+/* fs_tree_copy.c */
+void		 fs_tree_copy(struct job *);
+
 #endif /* CALL_H */

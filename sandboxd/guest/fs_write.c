@@ -85,6 +85,19 @@ write_errno(struct job *j, int error)
 	return (job_errno(j, error, ""));
 }
 
+/* A copy of its own has the time of now, one in a tree that of its file. */
+static void
+write_times(struct job *j, int fd, int from)
+{
+	struct stat	 st;
+	struct timespec	 ts[2] = { { 0, UTIME_OMIT }, { 0, 0 } };
+
+	if (from == -1 || j->m.op != CALL_TREE_COPY || fstat(from, &st) == -1)
+		return;
+	ts[1] = st.st_mtim;
+	(void)futimens(fd, ts);
+}
+
 /* Of the input, or a copy of what is open at from. */
 static void
 write_whole(struct job *j, const char *path, int from, mode_t mode)
@@ -110,8 +123,11 @@ write_whole(struct job *j, const char *path, int from, mode_t mode)
 	if ((from != -1 ? write_copy(j, r.fd, from) :
 	    write_input(j, r.fd)) == -1 || j->end.code != CODE_OK || j->lost)
 		replace_abort(&r);
-	else if ((error = replace_commit(&r)) != 0)
-		job_errno(j, error, "");
+	else {
+		write_times(j, r.fd, from);
+		if ((error = replace_commit(&r)) != 0)
+			job_errno(j, error, "");
+	}
 }
 
 /* A file of ours that is not whole is not left under its name. */

@@ -85,6 +85,7 @@ struct place {
 	void		*arg;
 	int		 root;		/* its directory */
 	mode_t		 mask;		/* of what the modes lose */
+	int		 links;		/* they may lead anywhere */
 	uint64_t	 limit;
 	uint64_t	 entries;
 	uint64_t	 notes;

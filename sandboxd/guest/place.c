@@ -4,7 +4,8 @@
  * be a directory and no link; a file is always a new one, which takes the
  * place of what had its name; a link may lead nowhere but below the tree, and
  * so its parent directories stand in front of its target and are not more
- * than there are.  What breaks this is told, and nothing is made of it.
+ * than there are, unless who calls says that any may come.  What breaks this is
+ * told, and nothing is made of it.
  */
 
 #include <sys/stat.h>
@@ -346,7 +347,7 @@ place_entry(struct place *p, const struct pack_entry *e)
 		    "it is not below the tree: left out"));
 	if (e->type == PACK_DIR)
 		return (place_dir(p, path, e));
-	if (e->type == PACK_LINK && !link_stays(path, e->link))
+	if (e->type == PACK_LINK && !p->links && !link_stays(path, e->link))
 		return (place_note(p, e->path, CODE_INVALID_PATH,
 		    "a link that leads out of the tree: left out"));
 	if (e->type == PACK_HARD && (path_clean(to, e->link) == -1 ||

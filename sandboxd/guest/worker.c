@@ -47,6 +47,7 @@ static const job_fn	 ops[CALL_MAX + 1] = {
 	[CALL_DIFF] = fs_diff,
 	[CALL_CONNECT] = net_connect,
 	[CALL_CHANGES] = fs_changes,
+	[CALL_TREE_COPY] = fs_tree_copy,
 	[CALL_CHANGED] = fs_changed,
 };
 
