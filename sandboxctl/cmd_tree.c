@@ -439,6 +439,8 @@ tree_size(struct ctl *ctl, const char *local, int how, uint64_t *files,
 	int		 ret;
 
 	tree_begin(&t, ctl, local, "");
+	/* What is not told is not none. */
+	t.entries = t.bytes = UINT64_MAX;
 	if ((patterns = tree_patterns(ctl)) == NULL)
 		return (ctl->failed);
 	ret = tree_start(&t, 1, how & TREE_NO_SECRETS ? "sin" : "in",
@@ -449,6 +451,9 @@ tree_size(struct ctl *ctl, const char *local, int how, uint64_t *files,
 	ret = tree_over(&t, tree_wait(&t) == -1, local);
 	*files = t.entries;
 	*bytes = t.bytes;
+	if (ret == 0 && (*files == UINT64_MAX || *bytes == UINT64_MAX))
+		return (file_local(ctl, CODE_INTERNAL, local,
+		    "sandboxctl-tar has not told how large it is"));
 	return (ret == 0 ? 0 : ctl->failed);
 }
 
