@@ -45,6 +45,7 @@
 #define EXEC_ARG_MAX		131071	/* MAX_ARG_STRLEN less the NUL */
 #define EXEC_ID_MAX		(SBX_ID_MAX + 1 + 20)
 #define EXEC_SHOWN_MAX		1024	/* of a command, in events and lists */
+#define EXEC_REASON_MAX		512	/* bytes: why somebody runs it */
 #define CHANGES_SCOPE_MAX	16	/* patterns of what is to be told */
 #define CHANGES_PATTERN_MAX	240	/* bytes of one */
 #define CHANGES_LIST_MAX	7000	/* bytes of what one has changed */

@@ -345,6 +345,7 @@ struct sandbox_tool_command {
 	uint64_t	 timeout;	/* ms, 0: none */
 	size_t		 max;		/* bytes; 0: SANDBOX_TOOL_OUTPUT */
 	int		 again;		/* ms, as in struct sandbox_io */
+	const char	*reason;	/* for the event log, or NULL */
 };
 
 /* Both its outputs, in the order in which they were written. */

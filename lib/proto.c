@@ -90,6 +90,7 @@ static const struct msg_field f_exec[] = {
 	MSG_F(proto_exec, cols, M_UINT, TTY_SIZE_MAX, M_OPT),
 	MSG_F(proto_exec, include, M_STRV, CHANGES_SCOPE_MAX, M_OPT),
 	MSG_F(proto_exec, exclude, M_STRV, CHANGES_SCOPE_MAX, M_OPT),
+	MSG_F(proto_exec, reason, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_resize[] = {
@@ -275,6 +276,7 @@ static const struct msg_field f_exec_info[] = {
 	MSG_F(proto_exec_info, background, M_UINT, 0, M_OPT),
 	MSG_F(proto_exec_info, tty, M_UINT, 1, M_OPT),
 	MSG_F(proto_exec_info, shown, M_UINT, 0, M_OPT),
+	MSG_F(proto_exec_info, reason, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_event[] = {

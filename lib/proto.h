@@ -195,6 +195,7 @@ struct proto_exec {
 	uint32_t	 cols;
 	struct strv	 include;	/* EXEC_CHANGES: these alone, by patterns */
 	struct strv	 exclude;	/* and not these */
+	char		 reason[EXEC_REASON_MAX + 1];	/* for the log alone */
 };
 
 /* The size of an exec's terminal from now on. */
@@ -390,6 +391,7 @@ struct proto_exec_info {
 	uint32_t	 background;	/* processes left when it ended */
 	uint32_t	 tty;		/* 1: on a terminal */
 	uint64_t	 shown;		/* of the last DETACH */
+	char		 reason[EXEC_REASON_MAX + 1];
 };
 
 struct proto_event {

@@ -268,6 +268,11 @@ shell_run(struct shell *s, const struct sandbox_tool_command *c, int in)
 		return (sandbox_fail(s->sb, CODE_LIMIT_EXCEEDED,
 		    "invalid user: too long: the limit is %zu",
 		    sizeof(x.user) - 1));
+	if (c->reason != NULL && strlcpy(x.reason, c->reason,
+	    sizeof(x.reason)) >= sizeof(x.reason))
+		return (sandbox_fail(s->sb, CODE_LIMIT_EXCEEDED,
+		    "invalid reason: too long: the limit is %zu",
+		    sizeof(x.reason) - 1));
 	x.timeout = c->timeout;
 	x.flags = EXEC_ATTACH | EXEC_MERGE;
 	io.in = in;

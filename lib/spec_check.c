@@ -267,6 +267,15 @@ check_scope(const struct proto_exec *x, struct spec_error *e)
 	return (0);
 }
 
+/* People read it: a line of text, and not of spaces alone. */
+static int
+check_reason(const char *s, struct spec_error *e)
+{
+	if (*s != '\0' && (!spec_valid_text(s) || s[strspn(s, " ")] == '\0'))
+		return (invalid(e, "reason", s, "must be a line of text"));
+	return (0);
+}
+
 static int
 check_exec(const void *msg, struct spec_error *e)
 {
@@ -298,7 +307,8 @@ check_exec(const void *msg, struct spec_error *e)
 	if (*dir != '\0' && (*dir != '/' || strlen(dir) > SBX_DIR_MAX))
 		return (invalid(e, "dir", dir,
 		    "must be an absolute path of at most 4095 bytes"));
-	if (check_tty(x, e) == -1 || check_scope(x, e) == -1)
+	if (check_tty(x, e) == -1 || check_scope(x, e) == -1 ||
+	    check_reason(x->reason, e) == -1)
 		return (-1);
 	return (check_user(x->user, e));
 }

@@ -207,6 +207,17 @@ exec_status(struct ctl *ctl, const struct proto_exec_info *info)
 	    "the end of the command is not known" : info->cause));
 }
 
+/* Why, for the event log.  -1: told. */
+static int
+exec_reason(struct ctl *ctl, struct proto_exec *req)
+{
+	if (ctl->reason == NULL || strlcpy(req->reason, ctl->reason,
+	    sizeof(req->reason)) < sizeof(req->reason))
+		return (0);
+	(void)ctl_too_long(ctl, "reason", sizeof(req->reason) - 1);
+	return (-1);
+}
+
 int
 exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
     int argc)
@@ -223,6 +234,8 @@ exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
 	req->flags = ctl->changes ? EXEC_CHANGES : 0;
 	req->include = ctl->include;
 	req->exclude = ctl->outside;
+	if (exec_reason(ctl, req) == -1)
+		return (-1);
 	/* run gave these to the sandbox. */
 	if (ctl->cmd->run == cmd_run)
 		return (0);
@@ -355,6 +368,8 @@ exec_prepare(struct ctl *ctl, char *sandbox, const char *line)
 	req.argv.n = sizeof(argv) / sizeof(argv[0]);
 	req.dir = (char *)(uintptr_t)"";
 	req.flags = EXEC_ATTACH;
+	if (exec_reason(ctl, &req) == -1)
+		return (EXIT_OURS);
 	if ((status = attached_begin(ctl, &at, &io, sandbox)) != 0)
 		return (status);
 	io.in = -1;

@@ -300,6 +300,7 @@ cmd_tool_execute(struct ctl *ctl)
 	c.dir = ctl->dir;
 	c.env = ctl->env;
 	c.user = ctl->user;
+	c.reason = ctl->reason;
 	c.timeout = ctl->timeout == 0 ? TOOL_TIMEOUT : ctl->timeout;
 	c.max = ctl->max;
 	c.again = CTL_AGAIN;

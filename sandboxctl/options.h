@@ -102,6 +102,7 @@ take_fn		 take_stream, take_string, take_strings;
 	OPT_GIVEN('N', "files", max, max_set, "a number of files")
 #define OPT_EXCLUDE							\
 	OPT_STRINGS('x', "pattern", exclude, "a pattern of names")
+#define OPT_REASON	OPT_STRING('b', "reason", reason, "a line of text")
 #define OPT_SCOPE							\
 	OPT_STRINGS('G', "pattern", include, "a pattern of names")
 #define OPT_SCOPE_NOT							\

@@ -518,7 +518,8 @@ out_ps_add(struct table *t, const struct proto_exec_info *e)
 	table_add(t, 4, "%llu", (unsigned long long)e->length2);
 	table_add(t, 5, "%s", text_time(e->created, buf, sizeof(buf)));
 	line = text_command(&e->argv);
-	table_add(t, 6, "%s", line);
+	table_add(t, 6, "%s%s%s", line, *e->reason == '\0' ? "" : " # ",
+	    e->reason);
 	free(line);
 }
 

@@ -17,7 +17,8 @@
 
 static const struct option_def	 opts_none[] = { OPT_END };
 static const struct option_def	 opts_create[] = {
-	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_SEED, OPT_CPUS,
+	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_REASON, OPT_SEED,
+	OPT_CPUS,
 	OPT_DETACH, OPT_ENVIRON, OPT_ENV, OPT_FLAG('F', keep_failed),
 	OPT_IMAGE, OPT_ID,
 	OPT_KEEP, OPT_LABEL, OPT_MEMORY, OPT_SEED_FILES, OPT_PREPARE,
@@ -26,7 +27,8 @@ static const struct option_def	 opts_create[] = {
 	OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_run[] = {
-	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_SEED, OPT_CPUS,
+	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_REASON, OPT_SEED,
+	OPT_CPUS,
 	OPT_FLAG('D', changes), OPT_ENVIRON, OPT_ENV, OPT_SCOPE, OPT_IMAGE,
 	OPT_ID,
 	OPT_KEEP, OPT_LABEL, OPT_MEMORY, OPT_SEED_FILES, OPT_PREPARE,
@@ -54,12 +56,14 @@ static const struct option_def	 opts_attach[] = {
 	OPT_FLAG('r', readonly), OPT_END
 };
 static const struct option_def	 opts_exec[] = {
-	OPT_FLAG('c', changes), OPT_DETACH, OPT_ENVIRON, OPT_ENV, OPT_SCOPE,
+	OPT_REASON, OPT_FLAG('c', changes), OPT_DETACH, OPT_ENVIRON, OPT_ENV,
+	OPT_SCOPE,
 	OPT_FLAG('i', interactive), OPT_KEYS, OPT_TIMEOUT, OPT_USER, OPT_DIR,
 	OPT_SCOPE_NOT, OPT_END
 };
 static const struct option_def	 opts_shell[] = {
-	OPT_ENVIRON, OPT_ENV, OPT_KEYS, OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
+	OPT_REASON, OPT_ENVIRON, OPT_ENV, OPT_KEYS, OPT_TIMEOUT, OPT_USER,
+	OPT_DIR, OPT_END
 };
 static const struct option_def	 opts_extend[] = {
 	OPT_IDLE, OPT_SPAN('t', lifetime), OPT_END
@@ -129,7 +133,8 @@ static const struct option_def	 opts_tool_edit[] = {
 	OPT_ALL, OPT_CALL('U', CALL_F_CRLF), OPT_END
 };
 static const struct option_def	 opts_tool_execute[] = {
-	OPT_ENVIRON, OPT_ENV, OPT_MAX, OPT_TIMEOUT, OPT_USER, OPT_DIR, OPT_END
+	OPT_REASON, OPT_ENVIRON, OPT_ENV, OPT_MAX, OPT_TIMEOUT, OPT_USER,
+	OPT_DIR, OPT_END
 };
 static const struct option_def	 opts_tool_glob[] = {
 	OPT_CALL('A', CALL_F_ANYDEPTH), OPT_CALL('D', CALL_F_NODOT),

@@ -66,6 +66,7 @@ struct ctl {
 	char		       **argv;
 
 	int			 all;		/* -a */
+	const char		*reason;	/* -b */
 	uint32_t		 call;		/* CALL_F_* of the tools */
 	uint64_t		 context;	/* -C */
 	uint32_t		 mcpus;		/* -c */

@@ -54,6 +54,7 @@ struct session_extra {
 	char		*command;
 	char		*dir;
 	char		 user[SBX_USER_MAX + 1];
+	char		 reason[EXEC_REASON_MAX + 1];
 	char		*old;
 	char		*new;
 	struct kvv	 env;

@@ -43,7 +43,8 @@ EXTRA(tool_execute, SANDBOX, ANY(command, M_TEXT),
     MSG_F(session_extra, dir, M_TEXT, SBX_DIR_MAX, M_OPT),
     MSG_F(session_extra, env, M_KVV, EXEC_ENTRIES_MAX, M_OPT),
     MSG_F(session_extra, user, M_STR, 0, M_OPT), NUMBER(max),
-    MSG_F(session_extra, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT));
+    MSG_F(session_extra, timeout, M_UINT, EXEC_TIMEOUT_MAX, M_OPT),
+    MSG_F(session_extra, reason, M_STR, 0, M_OPT));
 EXTRA(tool_glob, SANDBOX, PATTERN, WHERE, NUMBER(max), SWITCH(anydepth),
     SWITCH(files), SWITCH(nodot));
 EXTRA(tool_grep, SANDBOX, PATTERN, WHERE,

@@ -529,6 +529,7 @@ execute_begin(struct call *c)
 	m.env = x->env;
 	m.dir = x->dir;
 	strlcpy(m.user, x->user, sizeof(m.user));
+	strlcpy(m.reason, x->reason, sizeof(m.reason));
 	m.timeout = x->timeout == 0 ? TOOL_TIMEOUT : x->timeout;
 	m.flags = EXEC_ATTACH | EXEC_MERGE;
 	c->io.in = -1;

@@ -144,6 +144,7 @@ struct config {
 	uint32_t		 restart_secs;	/* ... this time */
 	uint32_t		 unenforced;	/* UNENFORCED_* */
 	int			 user_root;	/* policy { user root } */
+	int			 need_reason;	/* { reason required } */
 	int		 best_effort;	/* sandbox best-effort */
 };
 

@@ -60,6 +60,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, retain_failed, M_UINT, 0, 0),
 	MSG_F(msg_conf, allow_root, M_UINT, 0, 0),
 	MSG_F(msg_conf, unenforced, M_UINT, 0, 0),
+	MSG_F(msg_conf, need_reason, M_UINT, 1, 0),
 };
 
 static const struct msg_field f_conf_rule[] = {

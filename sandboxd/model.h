@@ -135,6 +135,7 @@ struct exec_row {
 	uint64_t	 shown;		/* of stream 1, at the last DETACH */
 	uint64_t	 timeout;	/* ms; 0: none, or of an older one */
 	uint64_t	 due;		/* log's clock: its limit is over */
+	char		 reason[EXEC_REASON_MAX + 1];
 };
 
 /* A request that is answered later. */

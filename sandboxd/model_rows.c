@@ -87,6 +87,7 @@ static const struct msg_field f_exec_row[] = {
 	MSG_F(exec_row, shown, M_UINT, 0, 0),
 	MSG_F(exec_row, timeout, M_UINT, 0, 0),
 	MSG_F(exec_row, due, M_UINT, 0, 0),
+	MSG_F(exec_row, reason, M_STR, 0, 0),
 };
 
 static const struct msg_field f_facts[] = {

@@ -193,6 +193,7 @@ conf_to_msg(struct msg_conf *m)
 	m->retain_failed = c->retain.failed * MS;
 	m->allow_root = (uint32_t)c->user_root;
 	m->unenforced = c->unenforced;
+	m->need_reason = (uint32_t)c->need_reason;
 }
 
 static void

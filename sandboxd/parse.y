@@ -28,7 +28,7 @@ int		 yyparse(void);
 %token	ADMIN ALL ALLOW ANY CLIENTS CPUS CREATE CREATES DEFAULTS DELETE DENY
 %token	DISK ENGINE EVENTS EXEC EXECS FAILED FILES GROUP GUEST HISTORY IDLE
 %token	IMAGE IMAGES INCLUDE LIFETIME LIMITS LOG MEMORY MOUNT NETWORK ON OWN
-%token	PER PIDS POLICY READONLY REATTACH REQUESTS RESTART RESUME RETAIN
+%token	PER PIDS POLICY READONLY REASON REATTACH REQUESTS RESTART RESUME RETAIN
 %token	SANDBOX SANDBOXES SOCKET STALL STATE STOP STOPPED STRAY SUBSCRIPTIONS
 %token	SWAP TIMEOUTS TMP TO TOTAL UID UNENFORCED USER
 %token	BAD STRING
@@ -292,6 +292,12 @@ policy		: IMAGE ALLOW allowed
 			else
 				conf->user_root = 1;
 		}
+		| REASON STRING {
+			if (strcmp($2.string, "required") != 0)
+				value_error(&$2, "reason", "not required");
+			else
+				conf->need_reason = 1;
+		}
 		| UNENFORCED names
 		| NETWORK ALLOW STRING		{ set_network(S_MAX, &$3); }
 		| MOUNT ALLOW mounts {
@@ -425,6 +431,7 @@ static const struct {
 	{ "pids",	PIDS },
 	{ "policy",	POLICY },
 	{ "readonly",	READONLY },
+	{ "reason",	REASON },
 	{ "reattach",	REATTACH },
 	{ "requests",	REQUESTS },
 	{ "restart",	RESTART },

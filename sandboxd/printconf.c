@@ -256,6 +256,8 @@ print_policy(FILE *fp, const struct config *conf)
 		fprintf(fp, "\n");
 	}
 	fprintf(fp, "\tnetwork allow none\n");
+	if (conf->need_reason)
+		fprintf(fp, "\treason required\n");
 	if (conf->user_root)
 		fprintf(fp, "\tuser root\n");
 	if (conf->unenforced != 0) {

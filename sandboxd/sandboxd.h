@@ -238,6 +238,7 @@ struct msg_conf {
 	uint64_t	 retain_failed;
 	/* policy { } */
 	uint32_t	 allow_root;	/* user root */
+	uint32_t	 need_reason;	/* reason required */
 	uint32_t	 unenforced;	/* bits of UNENFORCED_* */
 };
 

@@ -208,6 +208,7 @@ answer_exec(const struct asker *a, struct sandbox *sb,
 	m.background = r->background;
 	m.tty = (r->flags & EXEC_TTY) != 0;
 	m.shown = r->shown;
+	strlcpy(m.reason, r->reason, sizeof(m.reason));
 	answer(a, PROTO_EXEC_INFO, &m);
 }
 

@@ -112,6 +112,7 @@ exec_fill(struct exec_req *q, struct exec *ex)
 	ex->r.timeout = s->timeout;
 	ex->r.boot = ex->sb->r.boot;
 	ex->r.created = store_now();
+	strlcpy(ex->r.reason, q->m.reason, sizeof(ex->r.reason));
 	shown_argv(&ex->r.argv, &q->m.argv);
 }
 
@@ -145,6 +146,8 @@ body_exec(struct batch *b, void *arg)
 	shown_command(&d, &q->m.argv);
 	shown_env(&d, &q->m.env);
 	changed_shown(&d, &q->m);
+	if (q->m.reason[0] != '\0')
+		detail_str(&d, "reason", q->m.reason);
 	detail_str(&d, "rule", q->a.by);
 	if (store_event(b, sb, EV_EXEC_CREATE, q->a.uid, ex->r.k,
 	    &d) != BATCH_OK || model_put_exec(b, ex) != BATCH_OK ||
@@ -332,6 +335,22 @@ done_exec(void *arg, int result)
 	free(q);
 }
 
+/* Who has to say why.  -1: answered. */
+static int
+reason_check(const struct asker *a, const struct sandbox *sb,
+    const struct proto_exec *m)
+{
+	static const char	 why[] = "a command needs a reason";
+	char			 on[SBX_ID_MAX + 32];
+
+	if (!st.conf.need_reason || m->reason[0] != '\0')
+		return (0);
+	audit_on(on, sizeof(on), a, sb);
+	audit_refused(a->uid, "exec", on, CODE_POLICY_DENIED, why, 0);
+	answer_error(a, CODE_POLICY_DENIED, "reason", "%s", why);
+	return (-1);
+}
+
 int
 exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 {
@@ -354,7 +373,8 @@ exec_recv_exec(struct chan *ch, struct frame *f, void *msg)
 		    "the Engine are away", sb->r.id);
 		return (0);
 	}
-	if (tty_check(&a, sb, m) == -1 || changed_check(&a, sb, m) == -1)
+	if (reason_check(&a, sb, m) == -1 || tty_check(&a, sb, m) == -1 ||
+	    changed_check(&a, sb, m) == -1)
 		return (0);
 	user = spec_user(m->user);
 	if (user >= 0 && user != (int64_t)sb->r.uid) {

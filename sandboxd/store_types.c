@@ -26,7 +26,8 @@ static const char *const event_details[EV_MAX] = {
 	[EV_SBX_DELETED] = "cause",
 	[EV_SBX_CLEANED] = "",
 	[EV_SBX_LEFT] = "left",
-	[EV_EXEC_CREATE] = "command sha256 env rule include exclude",
+	[EV_EXEC_CREATE] = "command sha256 env rule include exclude "
+	    "reason",
 	[EV_EXEC_STARTED] = "pid",
 	[EV_EXEC_ENDED] = "end code signal cause stdout stderr dropped "
 	    "background",

@@ -253,6 +253,15 @@ ATF_TC_BODY(exec, tc)
 	x.dir = dir;
 	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "dir");
 	x.dir = NULL;
+	strlcpy(x.reason, "why not", sizeof(x.reason));
+	check(PROTO_EXEC, &x, CODE_OK, "");
+	strlcpy(x.reason, "  ", sizeof(x.reason));
+	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "reason");
+	strlcpy(x.reason, "a\nb", sizeof(x.reason));
+	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "reason");
+	strlcpy(x.reason, "\377", sizeof(x.reason));
+	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "reason");
+	x.reason[0] = '\0';
 	ATF_REQUIRE(kvv_add(&x.env, "B C", "") == 0);
 	check(PROTO_EXEC, &x, CODE_INVALID_ARGUMENT, "env");
 	kvv_clear(&x.env);

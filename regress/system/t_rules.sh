@@ -418,12 +418,74 @@ refusals_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case reason cleanup
+reason_head()
+{
+	atf_set descr 'a command has a reason, if it must: in the log alone'
+	atf_set timeout 300
+}
+reason_body()
+{
+	world "policy { reason required }"
+	box
+	# Nobody runs anything without one, and the refusal is in the log.
+	for c in "exec $BOX true" "exec -d $BOX true" "run true" \
+	    "tool execute $BOX true" "create -P true"; do
+		atf_check -s not-exit:0 -o ignore \
+		    -e match:'a command needs a reason .policy_denied' \
+		    "$CTL" $c </dev/null
+	done
+	atf_check -s exit:125 -e match:'must be a line of text' \
+	    "$CTL" exec -b '  ' "$BOX" true </dev/null
+	long=$(printf '%513s' '' | tr ' ' x)
+	atf_check -s not-exit:0 -e match:'the limit is 512' \
+	    "$CTL" exec -b "$long" "$BOX" true </dev/null
+	await '"$CTL" events -t audit.refused >out && grep -q \
+	    "code=policy_denied what=exec on=$BOX \
+why=\"a command needs a reason\"" out'
+	# It is told to who looks, and not to the command or its guest.
+	why=$(printf 'because: caf\303\251 "1"')
+	atf_check -o save:out "$CTL" exec -b "$why" "$BOX" sh -c \
+	    'env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null |
+	    tr "\0" "\n"' </dev/null
+	atf_check -o not-match:because cat out
+	atf_check -o match:'"reason":"because: caf' "$CTL" -j ps -a "$BOX"
+	atf_check -o match:' # because: caf' "$CTL" ps -a "$BOX"
+	atf_check -o match:'"reason":"because: caf' \
+	    "$CTL" -j events -t exec.create "$BOX"
+	atf_check -o ignore "$CTL" tool execute -b tool "$BOX" true
+	atf_check "$CTL" run -b run -P true true </dev/null
+	atf_check -o ignore "$CTL" create -b create -P true
+	printf '%s\n' "{\"id\":1,\"exec\":{\"sandbox\":\"$BOX\",\
+\"argv\":[\"true\"],\"reason\":\"line\"}}" \
+	    "{\"id\":2,\"exec\":{\"sandbox\":\"$BOX\",\
+\"argv\":[\"true\"]}}" >lines
+	atf_check -o save:out "$CTL" session <lines
+	atf_check -o match:'"id":1,"exec_info".*"reason":"line"' \
+	    -o match:'"id":2,"error".*policy_denied' cat out
+	# It outlives a restart, and a reload takes the duty back.
+	daemon_stop
+	daemon_conf
+	daemon_start
+	atf_check -o match:'"reason":"because: caf' "$CTL" -j ps -a "$BOX"
+	atf_check "$CTL" exec "$BOX" true </dev/null
+	daemon_conf "policy { reason required }"
+	atf_check "$CTL" reload
+	atf_check -s exit:125 -e match:reason "$CTL" exec "$BOX" true </dev/null
+	daemon_stop
+}
+reason_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case audit
 	atf_add_test_case calls
 	atf_add_test_case refusals
 	atf_add_test_case limits
+	atf_add_test_case reason
 	atf_add_test_case rights
 	atf_add_test_case reload
 }
