@@ -7,8 +7,9 @@
 #	N passed, N failed, N skipped
 #
 # The exit status is 0 only if something ran, nothing failed and nothing was
-# skipped.  All that a run makes lies in one folder below /tmp, which goes with
-# it, also when the run is interrupted.  Several runs at once do not meet.
+# skipped.  All that a run makes lies in one folder below /tmp, or below what
+# SBX_WHERE names, which goes with it, also when the run is interrupted.  Several
+# runs at once do not meet.
 #
 # The tests find in their environment
 #	SBX_TOP		the tree
@@ -223,7 +224,7 @@ mv "$obj/tests.mk.$$" "$obj/tests.mk"
 (cd "$obj" && $make -s -j"$jobs" -f tests.mk all) ||
     die "the tests do not build"
 
-scratch=$(mktemp -d /tmp/sbx.XXXXXX)
+scratch=$(mktemp -d "${SBX_WHERE:-/tmp}/sbx.XXXXXX")
 trap 'status=$?; cleanup; exit $status' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

@@ -1,7 +1,7 @@
 # bench.sh: a daemon in the run's folder, and h_bench on it; then others, which
 # h_bench starts.  "make bench" runs it through run.sh.  BENCH takes arguments
-# for h_bench: -q for small figures, -n for the number of execs; CONCERNS the
-# parts that are wanted (see h_bench.c).
+# for h_bench: -q for small figures, -n for the number of execs, -f for that of
+# files in a tree; CONCERNS the parts that are wanted (see h_bench.c).
 set -eu
 
 atf_fail() {

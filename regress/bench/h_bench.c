@@ -7,9 +7,10 @@
  * regress-srcs: restart.c start.c session.c filters.c files.c tty.c
  * regress-srcs: engine_files.c trees.c exits.c
  *
- * usage: h_bench [-q] [-n execs] name=value ... concern ...
+ * usage: h_bench [-q] [-f files] [-n execs] name=value ... concern ...
  *
- * -q takes small figures, to see whether it works.
+ * -q takes small figures, to see whether it works; -f is how many files a tree
+ * has.
  */
 #include <sys/resource.h>
 
@@ -81,7 +82,8 @@ static const struct {
 static __attribute__((__noreturn__)) void
 usage(void)
 {
-	errx(64, "usage: h_bench [-q] [-n execs] name=value ... concern ...");
+	errx(64, "usage: h_bench [-q] [-f files] [-n execs] name=value ... "
+	    "concern ...");
 }
 
 static int
@@ -149,8 +151,13 @@ main(int argc, char *argv[])
 	const char	*errstr;
 	int		 ch;
 
-	while ((ch = getopt(argc, argv, "n:q")) != -1)
+	while ((ch = getopt(argc, argv, "f:n:q")) != -1)
 		switch (ch) {
+		case 'f':
+			bench.files = strtonum(optarg, 100, 100000, &errstr);
+			if (errstr != NULL)
+				errx(64, "f is %s: %s", errstr, optarg);
+			break;
 		case 'n':
 			bench.n = strtonum(optarg, 20, 100000, &errstr);
 			if (errstr != NULL)
