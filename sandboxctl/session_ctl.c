@@ -64,10 +64,17 @@ ctl_argv(const struct call *c)
 
 /* The child: the other ends are its streams. */
 static __attribute__((__noreturn__)) void
-ctl_exec(char **argv, int theirs[3])
+ctl_exec(char **argv, int theirs[3], const sigset_t *mask)
 {
-	int	 i;
+	static const int	 ours[] = { SIGINT, SIGTERM, SIGHUP };
+	size_t			 n;
+	int			 i;
 
+	/* What comes from now on is for it, and not for our handler. */
+	for (n = 0; n < sizeof(ours) / sizeof(ours[0]); n++)
+		if (signal(ours[n], SIG_DFL) == SIG_IGN)
+			(void)signal(ours[n], SIG_IGN);
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	for (i = 0; i < 3; i++)
 		if (dup2(theirs[i], i) == -1)
@@ -109,6 +116,21 @@ ctl_fail(struct call *c)
 	return (-1);
 }
 
+/* A signal that comes before its exec waits for it. */
+static pid_t
+ctl_fork(char **argv, int theirs[3])
+{
+	sigset_t	 all, mask;
+	pid_t		 pid;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &mask);
+	if ((pid = fork()) == 0)
+		ctl_exec(argv, theirs, &mask);
+	(void)sigprocmask(SIG_SETMASK, &mask, NULL);
+	return (pid);
+}
+
 int
 ctl_begin(struct call *c)
 {
@@ -128,9 +150,8 @@ ctl_begin(struct call *c)
 		return (ctl_fail(c));
 	}
 	x->pid = -1;
-	if ((ret = ctl_pipes(c, x->fd, theirs)) == 0 &&
-	    (x->pid = fork()) == 0)
-		ctl_exec(argv, theirs);
+	if (ctl_pipes(c, x->fd, theirs) == 0)
+		x->pid = ctl_fork(argv, theirs);
 	ret = errno;
 	for (i = 0; i < 3; i++)
 		close_fd(&theirs[i]);
