@@ -109,8 +109,8 @@ scoped(struct rig *r, uint64_t k, const char *scope, const char *want,
 	j = ended(r, k);
 	ATF_REQUIRE_EQ(1, j->nchanged);
 	ATF_CHECK_EQ(0, j->changed.flags);
-	ATF_CHECK_MSG(j->list.len == strlen(want) &&
-	    memcmp(j->list.data, want, j->list.len) == 0,
+	ATF_CHECK_MSG(j->list.len == strlen(want) && (j->list.len == 0 ||
+	    memcmp(j->list.data, want, j->list.len) == 0),
 	    "%s: have \"%.*s\", want \"%s\"", scope, (int)j->list.len,
 	    (const char *)j->list.data, want);
 	/* What is not told is not counted. */
