@@ -11,11 +11,12 @@ atf_fail() {
 
 CONCERNS=${CONCERNS:-exec flight create output events session files trees tty \
 	subscribers exits restart idle start filters}
-work=$(mktemp -d "$SBX_SCRATCH/b.XXXXXX")
+work=$(mktemp -d "$SBX_SCRATCH/${BENCH_WORK:-bench}.XXXXXX")
 here=$SBX_SCRATCH/tests/bench
 cd "$work"
 . "$SBX_SCRATCH/tests/lib/sandboxd.subr"
-trap 'status=$?; set +e; daemon_cleanup; exit $status' EXIT
+trap 'status=$?; set +e; [ $status -eq 0 ] || _show_log; daemon_cleanup
+    exit $status' EXIT
 # The guest has no libraries.
 ${MUSL_CC:-musl-gcc} -static -O2 -o "$work/stamp" "$here/stamp.c"
 

@@ -8,7 +8,8 @@ bench_head()
 }
 bench_body()
 {
-	atf_check -o save:out env BENCH=-q sh "$(atf_get_srcdir)/bench.sh"
+	atf_check -o save:out env BENCH=-q BENCH_WORK=rows \
+	    sh "$(atf_get_srcdir)/bench.sh"
 	cat out
 	while read -r r; do
 		atf_check -o ignore grep -- "^  $r  " out
@@ -51,7 +52,13 @@ bench_body()
 }
 bench_cleanup()
 {
-	for d in "$SBX_SCRATCH"/b.*; do
+	bench_over rows
+}
+
+# Of one that was ended in the middle: the daemons of its folders.
+bench_over()
+{
+	for d in "$SBX_SCRATCH/$1".*; do
 		[ -d "$d" ] || continue
 		cd "$d"
 		. "$(atf_get_srcdir)/../lib/sandboxd.subr"
@@ -84,7 +91,7 @@ of commands that cannot start
 of them in a commit"
 	fi
 	atf_check -o save:out env BENCH=$q CONCERNS="$concerns" \
-	    sh "$(atf_get_srcdir)/bench.sh"
+	    BENCH_WORK=goals sh "$(atf_get_srcdir)/bench.sh"
 	cat out
 	while read -r r; do
 		grep -- "^  $r  .*  \(ok\|misses, as does the limit\)\$" out ||
@@ -95,7 +102,7 @@ of them in a commit"
 }
 goals_cleanup()
 {
-	bench_cleanup
+	bench_over goals
 }
 
 atf_init_test_cases()
