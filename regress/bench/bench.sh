@@ -10,7 +10,7 @@ atf_fail() {
 }
 
 CONCERNS=${CONCERNS:-exec flight create output events session files trees tty \
-	subscribers exits restart idle start filters}
+	exits subscribers restart idle start filters}
 work=$(mktemp -d "$SBX_SCRATCH/${BENCH_WORK:-bench}.XXXXXX")
 here=$SBX_SCRATCH/tests/bench
 cd "$work"

@@ -36,6 +36,8 @@ subscribe(struct sandbox *c, const struct proto_sandbox *b, int by_label)
 		req.from = seen.seq + 1;
 	}
 	req.follow = 1;
+	/* It is never given more. */
+	req.credit = UINT32_MAX;
 	if (sandbox_send(c, PROTO_EVENTS, &req, &n) == -1)
 		errx(1, "events: %s", sandbox_error(c)->text);
 	/* Answered in order: it is there when this is. */
@@ -58,7 +60,8 @@ delivered(struct sandbox *c, const char *type)
 		if (sandbox_recv(c, &a, -1) != 1)
 			errx(1, "events: %s", sandbox_error(c)->text);
 		if (a.type != PROTO_EVENT)
-			errx(1, "events: an answer of type %u", a.type);
+			errx(1, "events: an answer of type %u: %s", a.type,
+			    a.type == PROTO_ERROR ? a.u.error.text : "");
 		clock_gettime(CLOCK_REALTIME, &ts);
 		if (strcmp(a.u.event.type, type) == 0)
 			age = ts.tv_sec * 1e6 + ts.tv_nsec / 1e3 -

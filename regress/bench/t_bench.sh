@@ -82,7 +82,7 @@ goals_body()
 	goals="create to accepted"
 	if [ "${SOAK:-no}" = yes ]; then
 		q=
-		concerns="create events subscribers exits"
+		concerns="create events exits subscribers"
 		goals="create to accepted
 killed to told
 delivery beside them, its sync too
