@@ -30,6 +30,7 @@ struct stray {
 	struct msg_box_state	 box;
 	uint64_t		 due;	/* ms, monotonic: then it goes */
 	int			 seen;	/* by this inventory */
+	int			 fresh;	/* and by none before it */
 };
 
 static TAILQ_HEAD(, stray) strays = TAILQ_HEAD_INITIALIZER(strays);
@@ -230,7 +231,7 @@ recover_stray(const struct sandbox *sb, const struct msg_box_state *m)
 	if ((s = calloc(1, sizeof(*s))) == NULL)
 		fatal("%s", __func__);
 	s->box = *m;
-	s->seen = 1;
+	s->seen = s->fresh = 1;
 	s->due = now_ms() + st.conf.t_stray;
 	TAILQ_INSERT_TAIL(&strays, s, entry);
 	nstrays++;
@@ -246,6 +247,21 @@ stray_drop(struct stray *s)
 	TAILQ_REMOVE(&strays, s, entry);
 	nstrays--;
 	free(s);
+}
+
+/*
+ * How many ms it stays, 0: it goes.  No inventory removes what it has found
+ * itself, however long it took: what it has been told of may be known by the
+ * next one.
+ */
+static uint64_t
+stray_wait(const struct stray *s, uint64_t now)
+{
+	if (give_up)
+		return (0);
+	if (s->due > now)
+		return (s->due - now);
+	return (s->fresh ? 1 : 0);
 }
 
 static void
@@ -272,17 +288,20 @@ void
 recover_end(void)
 {
 	struct stray	*s, *next;
-	uint64_t	 now = now_ms(), left = 0;
+	uint64_t	 now = now_ms(), left = 0, wait;
 
 	for (s = TAILQ_FIRST(&strays); s != NULL; s = next) {
 		next = TAILQ_NEXT(s, entry);
-		if (s->seen && (s->due <= now || give_up)) {
+		wait = stray_wait(s, now);
+		if (s->seen && wait == 0)
 			stray_remove(&s->box);
+		if (!s->seen || wait == 0) {
 			stray_drop(s);
-		} else if (!s->seen)
-			stray_drop(s);
-		else if (left == 0 || s->due - now < left)
-			left = s->due - now;
+			continue;
+		}
+		s->fresh = 0;
+		if (left == 0 || wait < left)
+			left = wait;
 	}
 	if (left != 0)
 		timer_set(&stray_timer, stray_due, NULL, left);
