@@ -208,12 +208,19 @@ gp_put_data(struct gp_writer *w, const void *data, size_t n)
 ssize_t
 gp_end(struct gp_writer *w)
 {
+	return (gp_end_head(w, 0));
+}
+
+/* Of a frame whose last bytes, so many, come by another way. */
+ssize_t
+gp_end_head(struct gp_writer *w, size_t rest)
+{
 	const struct gp_rule	*r;
 	size_t			 n;
 
-	if (w->size == 0)
+	if (w->size == 0 || rest > GP_MAX_DATA)
 		return (-1);
-	n = w->pos - GP_HDRLEN;
+	n = w->pos - GP_HDRLEN + rest;
 	r = gp_rule(gp_load(w->buf + 4, 2));
 	if (n < r->min || n > r->max ||
 	    ((r->flags & HAS_K) != 0) != (gp_load(w->buf + 8, 8) != 0))

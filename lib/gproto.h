@@ -81,6 +81,7 @@
 #define GP_VERSION_CHANGES	4	/* ... tells what an exec has changed */
 #define GP_VERSION_SCOPE	5	/* ... within some patterns alone */
 #define GP_HDRLEN		16
+#define GP_OUTPUT_HEAD		28	/* of OUTPUT, before its data */
 #define GP_MAX_DATA		65536	/* bytes in one OUTPUT or INPUT */
 #define GP_WINDOW		262144	/* beyond the last ACK of a stream */
 #define GP_MAX_ENTRIES		4096	/* arguments and environment together */
@@ -477,6 +478,14 @@ int	 gp_decode_not_started(struct gp_not_started *,
 ssize_t	 gp_encode_output(uint8_t *, size_t, uint64_t,
 	    const struct gp_output *);
 int	 gp_decode_output(struct gp_output *, const struct gp_frame *);
+/*
+ * Its first GP_OUTPUT_HEAD bytes alone: m->len bytes follow them by another
+ * way, and m->data is not looked at, or NULL.
+ */
+ssize_t	 gp_encode_output_head(uint8_t *, size_t, uint64_t,
+	    const struct gp_output *);
+int	 gp_decode_output_head(struct gp_output *, struct gp_frame *,
+	    const uint8_t *, size_t);
 ssize_t	 gp_encode_ack(uint8_t *, size_t, uint64_t, const struct gp_ack *);
 int	 gp_decode_ack(struct gp_ack *, const struct gp_frame *);
 ssize_t	 gp_encode_input(uint8_t *, size_t, uint64_t,

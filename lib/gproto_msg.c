@@ -379,6 +379,40 @@ gp_encode_output(uint8_t *buf, size_t size, uint64_t k,
 	return (gp_end(&w));
 }
 
+ssize_t
+gp_encode_output_head(uint8_t *buf, size_t size, uint64_t k,
+    const struct gp_output *m)
+{
+	struct gp_writer	 w;
+
+	gp_begin(&w, buf, size, GP_OUTPUT, k);
+	gp_put(&w, m->stream, 4);
+	gp_put(&w, m->off, 8);
+	return (gp_end_head(&w, m->len));
+}
+
+int
+gp_decode_output_head(struct gp_output *m, struct gp_frame *f,
+    const uint8_t *buf, size_t len)
+{
+	struct gp_reader	 r;
+
+	if (len != GP_OUTPUT_HEAD || gp_get(f, buf, len, GP_GUEST) != 0 ||
+	    f->type != GP_OUTPUT)
+		return (-1);
+	f->data = buf + GP_HDRLEN;
+	f->len = len - GP_HDRLEN;
+	gp_open(&r, f, GP_OUTPUT);
+	m->stream = gp_take(&r, 4);
+	m->off = gp_take(&r, 8);
+	m->data = NULL;
+	m->len = f->total - len;
+	if (gp_close(&r) == -1 || gp_check_stream(m->stream) == -1 ||
+	    m->off > UINT64_MAX - m->len)
+		return (-1);
+	return (0);
+}
+
 int
 gp_decode_output(struct gp_output *m, const struct gp_frame *f)
 {

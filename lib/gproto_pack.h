@@ -27,6 +27,7 @@ void	 gp_put(struct gp_writer *, uint64_t, size_t);
 void	 gp_put_data(struct gp_writer *, const void *, size_t);
 /* Fills in the length; what the other end would refuse is not sent. */
 ssize_t	 gp_end(struct gp_writer *);
+ssize_t	 gp_end_head(struct gp_writer *, size_t);
 
 void	 gp_open(struct gp_reader *, const struct gp_frame *, unsigned int);
 uint64_t gp_take(struct gp_reader *, size_t);

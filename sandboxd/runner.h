@@ -36,6 +36,7 @@
 
 #define RUNNER_TURN	(256 * 1024)	/* read from one guest at a time */
 #define RUNNER_FRAMES	1024		/* and as many frames of it */
+#define RUNNER_POURS	8		/* or so many heads, and their data */
 #define RUNNER_OUT_LOW	(512 * 1024)	/* queued to a guest: no bulk beyond */
 #define RUNNER_OUT_MAX	(4 * 1024 * 1024)	/* and this breaks the guest */
 #define RUNNER_HELLO_S	10		/* from connect to HELLO; half a frame */
@@ -122,6 +123,11 @@ struct guest {
 	size_t		 restlen;
 	int		 more;		/* there are whole frames in it */
 	int		 half;		/* a frame that has begun is waited for */
+	struct {
+		uint64_t	 k;	/* call whose output's head was read */
+		size_t		 left;	/* what is to come of that frame */
+		int		 likely; /* another one follows */
+	} pour;
 	uint8_t		*out;
 	size_t		 outoff, outlen, outsize;
 	int		 broken;	/* write failed; the reader will tell */
@@ -359,6 +365,9 @@ void		 guest_greet(struct guest *);
 struct guest	*guest_ready(struct box *);
 struct guest	*guest_welcome(struct box *);	/* ready, or nearly */
 int		 guest_full(const struct guest *);
+void		 guest_wrong(struct guest *, const struct gp_frame *);
+/* What there is of what it sends; 0: nothing now; -1: it is gone. */
+ssize_t		 guest_take(struct guest *, uint8_t *, size_t);
 uint8_t		*guest_room(struct guest *, size_t);
 void		 guest_wrote(struct guest *, ssize_t);
 void		 guest_stop(struct guest *);
@@ -447,9 +456,18 @@ void		 pass_data(struct call *, const struct blob *);
 void		 pass_close(struct call *);
 void		 pass_pump(struct box *);
 int		 pass_recv_output(struct guest *, const struct gp_frame *);
+struct call	*pass_output_of(struct guest *, const struct gp_frame *,
+		    const struct gp_output *);
+void		 pass_output(struct call *, const uint8_t *, size_t);
+int		 pass_is_open(struct call *);
+void		 pass_poured(struct call *, size_t);
 int		 pass_recv_output_end(struct guest *, const struct gp_frame *);
 int		 pass_recv_input_ack(struct guest *,
 		    const struct gp_frame *);
+
+/* runner_pour.c */
+ssize_t		 pour_begin(struct guest *, const uint8_t *, size_t);
+ssize_t		 pour_more(struct guest *);
 
 /* runner_reader.c */
 int		 pipe_grow(int);	/* 1 if it was; pipe_grown() ends it */

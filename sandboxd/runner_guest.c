@@ -265,7 +265,8 @@ static void
 guest_await(struct guest *g, size_t used)
 {
 	struct timeval	 tv = { runner_hello_s, 0 };
-	int		 half = g->restlen > 0 && !g->more;
+	int		 half = (g->restlen > 0 && !g->more) ||
+			    g->pour.left > 0;
 
 	if (g->phase == GUEST_NEW || g->deaf || (!half && !g->half))
 		return;
@@ -529,13 +530,24 @@ guest_recv(struct guest *g, const struct gp_frame *f)
 	}
 }
 
+/* A frame that it must not have sent: it is gone for good. */
+void
+guest_wrong(struct guest *g, const struct gp_frame *f)
+{
+	char	 why[256];
+
+	snprintf(why, sizeof(why), "%s of exec %" PRIu64 ": %s",
+	    gp_type_name(f->type), f->k, g->why != NULL ? g->why :
+	    "not allowed");
+	guest_gone(g, MSG_GUEST_BROKE, why);
+}
+
 /* Hands on whole frames, a bounded number; the bytes they had, or -1. */
 static ssize_t
 guest_frames(struct guest *g, const uint8_t *buf, size_t len)
 {
 	struct gp_frame	 f;
 	size_t		 used = 0;
-	char		 why[256];
 	int		 count, n = 0;
 
 	for (count = 0; count < RUNNER_FRAMES; count++) {
@@ -544,10 +556,7 @@ guest_frames(struct guest *g, const uint8_t *buf, size_t len)
 			break;
 		g->why = NULL;
 		if (guest_recv(g, &f) == -1) {
-			snprintf(why, sizeof(why), "%s of exec %" PRIu64 ": %s",
-			    gp_type_name(f.type), f.k,
-			    g->why != NULL ? g->why : "not allowed");
-			guest_gone(g, MSG_GUEST_BROKE, why);
+			guest_wrong(g, &f);
 			return (-1);
 		}
 		used += f.total;
@@ -578,47 +587,81 @@ guest_keep(struct guest *g, const uint8_t *data, size_t len)
 		event_active(&g->ev, EV_READ, 1);
 }
 
-static void
-guest_turn(struct guest *g, int fd)
+ssize_t
+guest_take(struct guest *g, uint8_t *buf, size_t size)
+{
+	ssize_t	 n;
+
+	/* No control buffer: the kernel throws descriptors away. */
+	rights_begin(g->fd);
+	n = recv(g->fd, buf, size, MSG_DONTWAIT);
+	(void)rights_end();
+	if (n == -1 && (errno == EINTR || errno == EAGAIN ||
+	    errno == EWOULDBLOCK))
+		return (0);
+	if (n > 0)
+		return (n);
+	guest_gone(g, MSG_GUEST_GONE, n == -1 ? strerror(errno) :
+	    "end of its connection");
+	return (-1);
+}
+
+/* What is left over of the bytes that came; -1: it is gone. */
+static int
+guest_rest(struct guest *g, const uint8_t *data, size_t len, size_t used)
+{
+	ssize_t	 n = 0;
+
+	if (!g->more && (n = pour_begin(g, data, len)) == -1)
+		return (-1);
+	if (used > 0 || len >= GP_OUTPUT_HEAD)
+		g->pour.likely = n > 0;
+	guest_keep(g, data + n, len - n);
+	guest_await(g, used);
+	return (0);
+}
+
+/* Frames that have come, or the next part of one.  0: no more just now. */
+static int
+guest_step(struct guest *g)
 {
 	ssize_t	 n = 0, used;
-	size_t	 len = g->restlen;
+	size_t	 len = g->restlen, size = RUNNER_TURN;
 
+	if (g->pour.left > 0) {
+		if (pour_more(g) <= 0)
+			return (0);
+		guest_await(g, g->pour.left == 0);
+		return (1);
+	}
 	if (len > 0)
 		memcpy(turn, g->rest, len);
-	if (!g->more) {
-		/* No control buffer: the kernel throws descriptors away. */
-		rights_begin(fd);
-		n = recv(fd, turn + len, RUNNER_TURN, MSG_DONTWAIT);
-		(void)rights_end();
-		if (n == -1 && (errno == EINTR || errno == EAGAIN ||
-		    errno == EWOULDBLOCK))
-			return;
-		if (n <= 0) {
-			guest_gone(g, MSG_GUEST_GONE, n == -1 ?
-			    strerror(errno) : "end of its connection");
-			return;
-		}
-	}
+	/* Of those that are poured the head is read, and no more. */
+	if (g->pour.likely && len < GP_OUTPUT_HEAD)
+		size = GP_OUTPUT_HEAD - len;
+	if (!g->more && (n = guest_take(g, turn + len, size)) <= 0)
+		return (0);
 	len += n;
 	if ((used = guest_frames(g, turn, len)) == -1)
-		return;
+		return (0);
 	if (g->bye) {
 		guest_gone(g, MSG_GUEST_GONE, "stopped");
-		return;
+		return (0);
 	}
-	guest_keep(g, turn + used, len - used);
-	guest_await(g, used);
+	return (guest_rest(g, turn + used, len - used, used) == 0);
 }
 
 static void
 guest_read(int fd, short event, void *arg)
 {
 	struct guest	*g = arg;
+	int		 i;
 
+	(void)fd;
 	(void)event;
 	/* Should we die of these bytes, it is known whose they are. */
 	proc_serve(g->box->n);
-	guest_turn(g, fd);
+	for (i = 0; i < RUNNER_POURS && guest_step(g) && g->pour.likely; i++)
+		continue;
 	proc_serve(PROC_NOBODY);
 }

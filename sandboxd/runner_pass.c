@@ -198,51 +198,92 @@ pass_open_out(struct call *c)
 	return (0);
 }
 
+/* The call that such a frame is about; NULL if it must not have come. */
+struct call *
+pass_output_of(struct guest *g, const struct gp_frame *f,
+    const struct gp_output *m)
+{
+	struct call	*c;
+
+	if (m->stream != GP_STDOUT)
+		return (NULL);
+	if ((c = call_find(g->box, f->k)) == NULL || c->ended ||
+	    !(c->kind & CALL_OUT) || c->out_over || m->off != c->got) {
+		g->why = "output of a call that has none there";
+		return (NULL);
+	}
+	if (m->len > GP_WINDOW - (c->got - c->acked)) {
+		g->why = "output of a call beyond its window";
+		return (NULL);
+	}
+	return (c);
+}
+
+/* Data of such a frame, or a part of it. */
+void
+pass_output(struct call *c, const uint8_t *p, size_t len)
+{
+	size_t	 n = 0;
+
+	/* Nobody wants it any more. */
+	if (c->told) {
+		c->put = c->got += len;
+		pass_ack(c);
+		return;
+	}
+	if (len == 0)
+		return;
+	if (c->wfd == -1 && pass_open_out(c) == -1) {
+		c->put = c->got += len;
+		call_give_up(c, CODE_UNAVAILABLE,
+		    "output: no more descriptors");
+		return;
+	}
+	if (c->put == c->got && pass_write(c, p, len, &n) == -1) {
+		c->put = c->got += len;
+		call_give_up(c, CODE_CANCELLED, "its output is not read");
+		return;
+	}
+	if (n > 0) {
+		c->got += n;
+		if (n < len)
+			event_add(&c->wev, NULL);
+	}
+	pass_keep(c, p + n, len - n);
+	c->got += len - n;
+	pass_ack(c);
+}
+
+/* May more of it go into the pipe, past us?  Then there is one. */
+int
+pass_is_open(struct call *c)
+{
+	if (c->told || c->put != c->got ||
+	    (c->wfd == -1 && pass_open_out(c) == -1))
+		return (0);
+	if (!c->wlarge)
+		c->wlarge = pipe_grow(c->wfd);
+	return (1);
+}
+
+/* So much of it did. */
+void
+pass_poured(struct call *c, size_t len)
+{
+	c->put = c->got += len;
+	pass_ack(c);
+}
+
 int
 pass_recv_output(struct guest *g, const struct gp_frame *f)
 {
 	struct gp_output	 m;
 	struct call		*c;
-	size_t			 n = 0;
 
-	if (gp_decode_output(&m, f) == -1 || m.stream != GP_STDOUT)
+	if (gp_decode_output(&m, f) == -1 ||
+	    (c = pass_output_of(g, f, &m)) == NULL)
 		return (-1);
-	if ((c = call_find(g->box, f->k)) == NULL || c->ended ||
-	    !(c->kind & CALL_OUT) || c->out_over || m.off != c->got) {
-		g->why = "output of a call that has none there";
-		return (-1);
-	}
-	if (m.len > GP_WINDOW - (c->got - c->acked)) {
-		g->why = "output of a call beyond its window";
-		return (-1);
-	}
-	/* Nobody wants it any more. */
-	if (c->told) {
-		c->put = c->got += m.len;
-		pass_ack(c);
-		return (0);
-	}
-	if (c->wfd == -1 && pass_open_out(c) == -1) {
-		c->put = c->got += m.len;
-		call_give_up(c, CODE_UNAVAILABLE,
-		    "output: no more descriptors");
-		return (0);
-	}
-	if (c->put == c->got && pass_write(c, m.data, m.len, &n) == -1) {
-		c->put = c->got += m.len;
-		call_give_up(c, CODE_CANCELLED, "its output is not read");
-		return (0);
-	}
-	if (n > 0) {
-		c->got += n;
-		m.data += n;
-		m.len -= n;
-		if (m.len > 0)
-			event_add(&c->wev, NULL);
-	}
-	pass_keep(c, m.data, m.len);
-	c->got += m.len;
-	pass_ack(c);
+	pass_output(c, m.data, m.len);
 	return (0);
 }
 

@@ -144,6 +144,32 @@ worker_main(void)
 	abort();
 }
 
+/* The head of output that lies in a pipe, as far as it does. */
+static void
+worker_pours(struct fuzz *in, struct call *c, int work,
+    const struct gp_output *m)
+{
+	uint8_t	 buf[GP_OUTPUT_HEAD];
+	uint8_t	 less;
+	int	 p[2], short_by = fuzz_u8(in) & 1;
+	ssize_t	 n;
+
+	n = gp_encode_output_head(buf, sizeof(buf), c->k != 0 ? c->k :
+	    GP_CALL_BIT | 1, m);
+	need(n == GP_OUTPUT_HEAD);
+	if (c->pipe != -1) {
+		(void)send(work, buf, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		return;
+	}
+	need(pipe2(p, O_CLOEXEC | O_NONBLOCK) == 0);
+	need(write(p[1], m->data, m->len) == (ssize_t)m->len);
+	if (short_by)
+		need(read(p[0], &less, 1) == 1);
+	(void)packet_put(work, buf, n, p[0], MSG_DONTWAIT);
+	close(p[0]);
+	close(p[1]);
+}
+
 /* One of them says something, true or not, or ends. */
 static void
 worker_says(struct fuzz *in)
@@ -152,9 +178,11 @@ worker_says(struct fuzz *in)
 	struct gp_call_end	 e;
 	struct gp_output	 m;
 	struct call		*c = &calls[fuzz_u8(in) % WORKERS];
-	int			 i, what = fuzz_u8(in) & 3;
+	int			 i, pours, what = fuzz_u8(in);
 	ssize_t			 n = -1;
 
+	pours = what & 4;
+	what &= 3;
 	if (c->pid == 0 || nworks == 0)
 		return;
 	i = c - calls < nworks ? c - calls : nworks - 1;
@@ -167,7 +195,9 @@ worker_says(struct fuzz *in)
 	e.code = fuzz_u8(in);
 	e.out = c->sent;
 	e.text = "";
-	if (what == 0)
+	if (what == 0 && pours)
+		worker_pours(in, c, works[i], &m);
+	else if (what == 0)
 		n = gp_encode_output(buf, sizeof(buf), c->k != 0 ? c->k :
 		    GP_CALL_BIT | 1, &m);
 	else if (what == 1)
@@ -194,6 +224,7 @@ workers_end(void)
 	for (i = 0; i < WORKERS; i++)
 		if (calls[i].pid != 0)
 			call_leave(&calls[i]);
+	pour_down();
 	memset(calls, 0, sizeof(calls));
 	memset(table, 0, sizeof(table));
 	nleaving = novers = 0;

@@ -59,7 +59,8 @@ sources()
 			    sandboxd/guest/tool_walk.c ;;
 	f_guest)	echo regress/fuzz/fuzz.c lib/gproto.c \
 			    lib/gproto_call.c lib/gproto_msg.c \
-			    sandboxd/guest/marks.c sandboxd/guest/stream.c ;;
+			    sandboxd/guest/marks.c sandboxd/guest/pour.c \
+			    sandboxd/guest/stream.c ;;
 	f_imsg)		echo lib/imsg.c lib/ibuf.c lib/msgbuf.c ;;
 	f_msg)		echo sandboxd/messages.c $MSG ;;
 	f_ops)		echo regress/fuzz/fuzz.c regress/fuzz/fuzz_pipe.c \
@@ -90,7 +91,7 @@ sources()
 			    sandboxd/runner_guest.c \
 			    sandboxd/runner_call.c sandboxd/runner_changed.c \
 			    sandboxd/runner_exec.c \
-			    sandboxd/runner_input.c sandboxd/runner_life.c sandboxd/runner_pass.c \
+			    sandboxd/runner_input.c sandboxd/runner_life.c sandboxd/runner_pass.c sandboxd/runner_pour.c \
 			    sandboxd/runner_silent.c sandboxd/runner_tty.c \
 			    sandboxd/messages.c lib/calls.c lib/gproto.c \
 			    lib/gproto_call.c lib/gproto_msg.c $MSG ;;

@@ -57,6 +57,8 @@ t_kill(pid_t pid, int sig)
 #define kill		t_kill
 #include "call.c"
 #undef send
+#undef socketpair
+#include "pour.c"
 
 pid_t
 fork_expendable(void)
@@ -333,11 +335,250 @@ ATF_TC_BODY(memory, tc)
 	told_nothing();
 }
 
+/* Worker 0 says the head of output of call 1, with a descriptor or -1. */
+static void
+says(uint64_t off, size_t len, int fd)
+{
+	struct gp_output m = { GP_STDOUT, off, NULL, len };
+	uint8_t		 buf[GP_OUTPUT_HEAD];
+	ssize_t		 n;
+
+	n = gp_encode_output_head(buf, sizeof(buf), 1 | GP_CALL_BIT, &m);
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, n);
+	ATF_REQUIRE_EQ(n, packet_put(ends[0], buf, n, fd, 0));
+	call_event(0, EPOLLIN);
+}
+
+static uint8_t	 poured[GP_MAX_DATA];
+
+static void
+make_pipe(int *p, size_t len)
+{
+	size_t	 i;
+
+	for (i = 0; i < sizeof(poured); i++)
+		poured[i] = i * 7 + i / 251;
+	ATF_REQUIRE_EQ(0, pipe(p));
+	ATF_REQUIRE_EQ((ssize_t)len, write(p[1], poured, len));
+}
+
+/* The frame's head is due, and then so many bytes of the pipe. */
+static void
+pours(size_t from, size_t len)
+{
+	static uint8_t	 buf[GP_MAX_DATA];
+	size_t		 got = 0;
+	ssize_t		 n;
+	int		 s[2];
+
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    s));
+	ATF_CHECK(pour_busy());
+	while (pour_busy()) {
+		ATF_REQUIRE_EQ(1, pour_out(s[0]));
+		while ((n = recv(s[1], buf + got, sizeof(buf) - got, 0)) > 0)
+			got += n;
+	}
+	ATF_CHECK_EQ(len, got);
+	ATF_CHECK(memcmp(buf, poured + from, len) == 0);
+	close(s[0]);
+	close(s[1]);
+}
+
+/* Nobody holds the other end of a pipe any more. */
+static int
+alone(int w)
+{
+	ATF_REQUIRE(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	return (write(w, "x", 1) == -1 && errno == EPIPE);
+}
+
+/* Output that lies in a pipe, which comes with the first head. */
+ATF_TC_WITHOUT_HEAD(pour);
+ATF_TC_BODY(pour, tc)
+{
+	int	 p[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 50000);
+	says(0, 30000, p[0]);
+	close(p[0]);
+	pours(0, 30000);
+	says(30000, 20000, -1);
+	pours(30000, 20000);
+	ATF_CHECK_EQ(50000, calls[0].sent);
+	ATF_CHECK(!alone(p[1]));
+	/* The worker is kept, and nothing of this. */
+	call_release(&calls[0]);
+	ATF_CHECK(alone(p[1]));
+}
+
+/* What was promised to the link leaves, though nobody wants the call. */
+ATF_TC_WITHOUT_HEAD(pour_left);
+ATF_TC_BODY(pour_left, tc)
+{
+	static uint8_t	 buf[GP_MAX_DATA];
+	int		 p[2], s[2], fill;
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 50000);
+	says(0, 50000, p[0]);
+	close(p[0]);
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+	call_abort(&calls[0], CODE_CANCELLED, "cancelled");
+	ATF_CHECK(!alone(p[1]));
+	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    s));
+	/* A link that takes nothing just now is waited for. */
+	while (send(s[0], buf, sizeof(buf), 0) > 0)
+		continue;
+	for (fill = 1; fill == 1;)
+		fill = pour_out(s[0]);
+	ATF_CHECK_EQ(0, fill);
+	while (recv(s[1], buf, sizeof(buf), 0) > 0)
+		continue;
+	while (pour_busy()) {
+		ATF_REQUIRE(pour_out(s[0]) != -1);
+		(void)recv(s[1], buf, sizeof(buf), 0);
+	}
+	ATF_CHECK(alone(p[1]));
+	told(1, CODE_CANCELLED);
+}
+
+/* And if the link is lost first, nothing of it is kept. */
+ATF_TC_WITHOUT_HEAD(pour_lost);
+ATF_TC_BODY(pour_lost, tc)
+{
+	int	 p[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 50000);
+	says(0, 50000, p[0]);
+	close(p[0]);
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+	call_leave(&calls[0]);
+	ATF_CHECK(!alone(p[1]));
+	pour_down();
+	ATF_CHECK(!pour_busy());
+	ATF_CHECK(alone(p[1]));
+}
+
+/* Somebody else has emptied it: the link cannot be held up for that. */
+ATF_TC_WITHOUT_HEAD(pour_drained);
+ATF_TC_BODY(pour_drained, tc)
+{
+	static uint8_t	 buf[GP_MAX_DATA];
+	int		 p[2], s[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 50000);
+	says(0, 50000, p[0]);
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+	ATF_REQUIRE_EQ(50000, read(p[0], buf, sizeof(buf)));
+	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+	    s));
+	ATF_CHECK_EQ(-1, pour_out(s[0]));
+}
+
+/* Heads of a worker that lies: its call ends, and nothing is promised. */
+static void
+refused(void)
+{
+	told(1, CODE_IO_ERROR);
+	ATF_CHECK(!pour_busy());
+	told_nothing();
+}
+
+ATF_TC_WITHOUT_HEAD(pour_short);
+ATF_TC_BODY(pour_short, tc)
+{
+	int	 p[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 100);
+	says(0, 101, p[0]);
+	close(p[0]);
+	refused();
+	ATF_CHECK(alone(p[1]));
+}
+
+ATF_TC_WITHOUT_HEAD(pour_gap);
+ATF_TC_BODY(pour_gap, tc)
+{
+	int	 p[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 100);
+	says(1, 10, p[0]);
+	close(p[0]);
+	refused();
+	ATF_CHECK(alone(p[1]));
+}
+
+ATF_TC_WITHOUT_HEAD(pour_none);
+ATF_TC_BODY(pour_none, tc)
+{
+	(void)tc;
+	start(1);
+	says(0, 10, -1);
+	refused();
+}
+
+ATF_TC_WITHOUT_HEAD(pour_second);
+ATF_TC_BODY(pour_second, tc)
+{
+	int	 p[2], q[2];
+
+	(void)tc;
+	start(1);
+	make_pipe(p, 100);
+	make_pipe(q, 100);
+	says(0, 10, p[0]);
+	pours(0, 10);
+	says(10, 10, q[0]);
+	close(p[0]);
+	close(q[0]);
+	refused();
+	ATF_CHECK(alone(p[1]));
+	ATF_CHECK(alone(q[1]));
+}
+
+ATF_TC_WITHOUT_HEAD(pour_socket);
+ATF_TC_BODY(pour_socket, tc)
+{
+	int	 s[2];
+
+	(void)tc;
+	start(1);
+	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
+	ATF_REQUIRE_EQ(2, write(s[1], "xx", 2));
+	says(0, 2, s[0]);
+	close(s[0]);
+	refused();
+	ATF_CHECK(alone(s[1]));
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, stale);
 	ATF_TP_ADD_TC(tp, blocked);
 	ATF_TP_ADD_TC(tp, died);
 	ATF_TP_ADD_TC(tp, memory);
+	ATF_TP_ADD_TC(tp, pour);
+	ATF_TP_ADD_TC(tp, pour_left);
+	ATF_TP_ADD_TC(tp, pour_lost);
+	ATF_TP_ADD_TC(tp, pour_drained);
+	ATF_TP_ADD_TC(tp, pour_short);
+	ATF_TP_ADD_TC(tp, pour_gap);
+	ATF_TP_ADD_TC(tp, pour_none);
+	ATF_TP_ADD_TC(tp, pour_second);
+	ATF_TP_ADD_TC(tp, pour_socket);
 	return (atf_no_error());
 }

@@ -42,6 +42,7 @@ struct call {
 	int		 net;		/* it is a connection */
 	int		 writes;	/* files may change by it */
 	int		 out_over;	/* there is no more of it */
+	int		 pipe;		/* where it lies that is poured, or -1 */
 	/* Input: from base to end it is kept until the worker takes it. */
 	uint8_t		*ring;
 	uint64_t	 base;
@@ -106,6 +107,9 @@ call_over(uint64_t k, enum code code, uint64_t out, const char *text)
 static void
 call_release(struct call *c)
 {
+	if (c->pipe != -1)
+		pour_close(c->pipe);
+	c->pipe = -1;
 	ring_put(c->ring, c->end <= 4096);
 	c->ring = NULL;
 	c->k = 0;
@@ -181,6 +185,7 @@ worker_new(void)
 		worker_child(ctl[1]);
 	close(ctl[1]);
 	c->ctl = ctl[0];
+	c->pipe = -1;
 	c->readable = c->dead = c->blocked = 0;
 	return (c);
 }
@@ -501,6 +506,26 @@ call_event(uint32_t slot, uint32_t events)
 		own_event(c);
 }
 
+/* Output whose head alone it is: the pipe comes with the first of a call. */
+static int
+call_poured(struct call *c, const uint8_t *buf, size_t len, int *fd)
+{
+	struct gp_output	 m;
+	struct gp_frame		 f;
+
+	if (gp_decode_output_head(&m, &f, buf, len) == -1 || f.k != c->k ||
+	    m.stream != GP_STDOUT || m.off != c->sent || c->out_over ||
+	    (*fd != -1) != (c->pipe == -1))
+		return (0);
+	if (*fd != -1)
+		c->pipe = *fd;
+	*fd = -1;
+	if (pour_begin(c->pipe, m.len) == -1)
+		return (0);
+	c->sent += m.len;
+	return (1);
+}
+
 /* A worker's packet: 1 if it is one that it may send now. */
 static int
 call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
@@ -562,7 +587,8 @@ call_take(struct call *c, uint8_t *buf, size_t size)
 		return (0);
 	}
 	/* Late words about one that was given up would be from another. */
-	if (c->k == 0 || !call_check(c, buf, n, &over))
+	if (c->k == 0 || (!call_poured(c, buf, n, &fd) &&
+	    !call_check(c, buf, n, &over)))
 		bad = 1;
 	if (!call_marked(c, over && !bad, fd) || bad) {
 		if (c->k != 0)

@@ -5,6 +5,7 @@
  *			frames between the two and the runner
  *	worker.c	a worker: takes one call after the other, and the means
  *			by which an operation reads, writes and ends
+ *	pour.c		output that lies in a pipe of a worker's
  *	fs_*.c, net.c	the operations, a file for each family
  *
  * A worker is a fork of PID 1 with one descriptor, a socket of packets, each
@@ -43,6 +44,8 @@ struct job {
 	size_t			 inlen;
 	int			 in_over;
 	int			 lost;	/* nobody wants its end any more */
+	int			 pour[2]; /* pipe: its ends that are ours, or -1 */
+	int			 pour_tried;
 	int			 mark;	/* that came with it, or -1 */
 	int			 give;	/* mark that goes with its end, or -1 */
 };
@@ -70,6 +73,8 @@ uint8_t		*job_room(struct job *, size_t);
 int		 job_put(struct job *, size_t);
 /* What there is of it goes out now: for what has more only later. */
 int		 job_flush(struct job *);
+/* So many bytes of it lie in the pipe: their head goes out. */
+int		 job_poured(struct job *, size_t);
 /* There is no more of it, though the call goes on. */
 int		 job_out_end(struct job *);
 /* The next bytes of input: how many, 0 at its end, -1: it was given up. */
@@ -81,6 +86,14 @@ int		 job_fail(struct job *, enum code, const char *, ...)
 		    __attribute__((__format__(printf, 3, 4)));
 int		 job_errno(struct job *, int, const char *);
 enum code	 errno_code(int);
+
+/* fs_pour.c */
+/*
+ * Output: of a file, from off on, at most len bytes, but not 0.  How many; 0 at
+ * the file's end; -1 with errno, or with j->lost as job_out().
+ */
+ssize_t		 job_file(struct job *, int, off_t, size_t);
+void		 fs_pour_end(struct job *);
 
 /* records: what rec_begin() began rec_end() sends; -1 as job_out(). */
 void		 rec_begin(struct job *, unsigned int);

@@ -57,9 +57,7 @@ fs_read(struct job *j)
 {
 	struct stat	 st;
 	uint64_t	 left;
-	uint8_t		*p;
 	off_t		 off = j->m.offset;
-	size_t		 n;
 	ssize_t		 r = 0;
 	int		 fd;
 
@@ -76,18 +74,12 @@ fs_read(struct job *j)
 		job_fail(j, CODE_TOO_LARGE, "%llu bytes: the limit is %llu",
 		    (unsigned long long)left, (unsigned long long)j->m.limit);
 	while (j->end.code == CODE_OK && left > 0) {
-		p = job_room(j, 4096);
-		n = GP_MAX_DATA - j->outlen;
-		if (n > left)
-			n = left;
-		if ((r = pread(fd, p, n, off)) <= 0)
+		if ((r = job_file(j, fd, off, left)) <= 0)
 			break;
 		off += r;
 		left -= r;
-		if (job_put(j, r) == -1)
-			break;
 	}
-	if (r == -1)
+	if (r == -1 && !j->lost)
 		job_errno(j, errno, "");
 	close(fd);
 }

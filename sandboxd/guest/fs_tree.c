@@ -63,21 +63,16 @@ static int
 get_body(void *arg, int fd, const struct pack_entry *e)
 {
 	struct getting	*g = arg;
-	uint8_t		*p;
 	uint64_t	 left = e->size;
-	size_t		 n;
-	ssize_t		 r = 0;
+	ssize_t		 r;
 
 	while (left > 0) {
-		p = job_room(g->j, 4096);
-		n = GP_MAX_DATA - g->j->outlen;
-		if (n > left)
-			n = left;
-		if ((r = read(fd, p, n)) <= 0)
+		r = job_file(g->j, fd, e->size - left, left);
+		if (g->j->lost)
+			return (-1);
+		if (r <= 0)
 			break;
 		left -= r;
-		if (job_put(g->j, r) == -1)
-			return (-1);
 	}
 	if (get_zeros(g->j, left) == -1 ||
 	    get_zeros(g->j, -e->size % TAR_BLOCK) == -1)

@@ -340,6 +340,13 @@ int		 link_up(void);
 void		 link_refuse(uint64_t, uint32_t, uint32_t);
 uint64_t	 link_timer(void);
 
+/* pour.c */
+int		 pour_begin(int, size_t);
+int		 pour_busy(void);
+int		 pour_out(int);
+void		 pour_close(int);
+void		 pour_down(void);
+
 /* limits.c */
 void		 limits_read(struct gp_hello *);
 uint64_t	 limits_oom(void);

@@ -199,6 +199,7 @@ link_down(void)
 
 	close(ln.fd);
 	ln.fd = -1;
+	pour_down();
 	ln.welcome = 0;
 	explicit_bzero(ln.rbuf, ln.rlen);
 	call_down();
@@ -717,13 +718,39 @@ link_fill(void)
 		else if (e->state == EX_BACKGROUND && e->gone)
 			exec_free(e);
 	}
-	while (ln.slen < SFULL && (n = call_fill(ROOM)) != 0)
+	/* After the head of a frame that is poured comes the rest of it. */
+	while (ln.slen < SFULL && !pour_busy() && (n = call_fill(ROOM)) != 0)
 		sent(n);
+	if (pour_busy())
+		return;
 	if (g.stopping && TAILQ_EMPTY(&g.dirty) && ln.slen < SFULL &&
 	    ((g.nexecs == 0 && !call_busy()) || g.now >= g.stop_limit)) {
 		sent(gp_encode_bye(ROOM));
 		ln.bye = 1;
 	}
+}
+
+/* Somebody tells when it takes more. */
+static void
+link_full(int full)
+{
+	if (full != ln.full)
+		watch_more(ln.fd, SRC_LINK, 0, full);
+	ln.full = full;
+}
+
+/* 1: the rest of a frame, or a part of it, has left. */
+static int
+link_pour(void)
+{
+	int	 ret;
+
+	if ((ret = pour_out(ln.fd)) == -1) {
+		link_down();
+		return (1);
+	}
+	link_full(!ret);
+	return (ret);
 }
 
 /* Writes until there is nothing to say or the socket is full. */
@@ -733,6 +760,11 @@ link_flush(void)
 	ssize_t	 n;
 
 	while (ln.fd != -1) {
+		if (ln.spos == ln.slen && pour_busy()) {
+			if (link_pour())
+				continue;
+			return;
+		}
 		if (ln.spos == ln.slen) {
 			ln.spos = ln.slen = 0;
 			if (ln.stalled && ln.nrefusals == 0) {
@@ -749,9 +781,7 @@ link_flush(void)
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1 && errno == EAGAIN) {
-			if (!ln.full)
-				watch_more(ln.fd, SRC_LINK, 0, 1);
-			ln.full = 1;
+			link_full(1);
 			return;
 		}
 		if (n == -1) {
@@ -760,9 +790,7 @@ link_flush(void)
 			link_down();
 			continue;
 		}
-		if (ln.full)
-			watch_more(ln.fd, SRC_LINK, 0, 0);
-		ln.full = 0;
+		link_full(0);
 		ln.spos += n;
 		if (ln.bye && ln.spos == ln.slen)
 			exit(0);

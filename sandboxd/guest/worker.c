@@ -16,11 +16,9 @@
 
 #include "call.h"
 
-#define OUT_HEAD	(GP_HDRLEN + 12)	/* before the data of OUTPUT */
-
 static uint8_t	 inbuf[GP_HDRLEN + 64 + GP_MAX_DATA];
 static uint8_t	 callbuf[GP_HDRLEN + GP_MAX_CALL];
-static uint8_t	 outbuf[OUT_HEAD + GP_MAX_DATA];
+static uint8_t	 outbuf[GP_OUTPUT_HEAD + GP_MAX_DATA];
 
 static const job_fn	 ops[CALL_MAX + 1] = {
 	[CALL_STAT] = fs_stat,
@@ -96,7 +94,7 @@ out_flush(struct job *j)
 		return (j->lost ? -1 : 0);
 	m.stream = GP_STDOUT;
 	m.off = j->end.out;
-	m.data = outbuf + OUT_HEAD;
+	m.data = outbuf + GP_OUTPUT_HEAD;
 	m.len = j->outlen;
 	/* The data is in its place already. */
 	n = gp_encode_output(outbuf, sizeof(outbuf), j->k, &m);
@@ -109,6 +107,29 @@ out_flush(struct job *j)
 	return (0);
 }
 
+int
+job_poured(struct job *j, size_t len)
+{
+	struct gp_output	 m;
+	uint8_t			 buf[GP_OUTPUT_HEAD];
+	ssize_t			 n;
+
+	m.stream = GP_STDOUT;
+	m.off = j->end.out;
+	m.len = len;
+	n = gp_encode_output_head(buf, sizeof(buf), j->k, &m);
+	j->end.out += len;
+	if (n == -1 || packet_send_fd(buf, n, j->pour[0]) == -1) {
+		j->lost = 1;
+		return (-1);
+	}
+	/* With the first one the pipe has gone. */
+	if (j->pour[0] != -1)
+		close(j->pour[0]);
+	j->pour[0] = -1;
+	return (0);
+}
+
 uint8_t *
 job_room(struct job *j, size_t n)
 {
@@ -116,7 +137,7 @@ job_room(struct job *j, size_t n)
 		return (NULL);
 	if (n > GP_MAX_DATA - j->outlen && out_flush(j) == -1)
 		j->outlen = 0;
-	return (outbuf + OUT_HEAD + j->outlen);
+	return (outbuf + GP_OUTPUT_HEAD + j->outlen);
 }
 
 int
@@ -138,7 +159,7 @@ job_out(struct job *j, const void *data, size_t len)
 		n = GP_MAX_DATA - j->outlen;
 		if (n > len)
 			n = len;
-		memcpy(outbuf + OUT_HEAD + j->outlen, p, n);
+		memcpy(outbuf + GP_OUTPUT_HEAD + j->outlen, p, n);
 		p += n;
 		len -= n;
 		if (job_put(j, n) == -1)
@@ -259,6 +280,7 @@ job_finish(struct job *j)
 	ssize_t	 n;
 
 	(void)out_flush(j);
+	fs_pour_end(j);
 	if (j->lost)
 		_exit(0);
 	j->end.text = j->text;
@@ -278,7 +300,7 @@ call_recv(struct job *j)
 	ssize_t	 n;
 
 	memset(j, 0, sizeof(*j));
-	j->give = -1;
+	j->give = j->pour[0] = j->pour[1] = -1;
 	do {
 		n = packet_get(WORK_FD, callbuf, sizeof(callbuf), &j->mark, 0);
 	} while (n == -1 && errno == EINTR);
