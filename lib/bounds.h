@@ -32,6 +32,7 @@
  */
 #define SBX_DISK_MIN		(16ULL * 1024 * 1024)
 #define SBX_DISK_MAX		(1ULL << 44)
+#define SBX_TMPFS_MIN		(1024 * 1024)
 #define SBX_PIDS_MIN		4
 #define SBX_PIDS_MAX		4194304
 #define SBX_STATES_MAX		16	/* that one may wait for at once */

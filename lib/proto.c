@@ -42,6 +42,7 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, idle, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, keep, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, disk, M_UINT, 0, M_OPT),
+	MSG_F(proto_create, tmpfs, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_list[] = {
@@ -255,6 +256,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, keep, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, disk, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, degraded, M_STR, 0, M_OPT),
+	MSG_F(proto_sandbox, tmpfs, M_UINT, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {

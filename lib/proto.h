@@ -135,6 +135,7 @@ struct proto_create {
 	uint64_t	 idle;		/* ms; SBX_TIME_NONE: never stopped */
 	uint64_t	 keep;		/* ms; SBX_TIME_NONE: as configured */
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
+	uint64_t	 tmpfs;		/* the same, in memory; 0: it is not */
 };
 
 struct proto_list {
@@ -370,6 +371,7 @@ struct proto_sandbox {
 	uint64_t	 keep;		/* ms stopped or failed, 0: configured */
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 	char		 degraded[64];	/* what keeps it from work, "" nothing */
+	uint64_t	 tmpfs;		/* bytes of it in memory, 0: none */
 };
 
 struct proto_exec_info {

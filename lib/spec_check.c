@@ -155,6 +155,25 @@ check_time(uint64_t ms, const char *field, struct spec_error *e)
 	return (check_range(ms, 1, SBX_TIME_MAX, field, e));
 }
 
+/* A workspace in memory: of the sandbox's memory, and nowhere else. */
+static int
+check_tmpfs(const struct proto_create *c, struct spec_error *e)
+{
+	if (check_range(c->tmpfs, SBX_TMPFS_MIN, SBX_MEMORY_MAX, "tmpfs",
+	    e) == -1)
+		return (-1);
+	if (c->tmpfs != 0 && c->disk != 0)
+		return (fail(e, CODE_INVALID_ARGUMENT, "tmpfs",
+		    "invalid tmpfs: a workspace is in memory or on the disk, "
+		    "and disk is set"));
+	if (c->memory != 0 && c->tmpfs > c->memory)
+		return (fail(e, CODE_LIMIT_EXCEEDED, "tmpfs",
+		    "invalid tmpfs: %llu: it is memory of the sandbox, which "
+		    "has %llu", (unsigned long long)c->tmpfs,
+		    (unsigned long long)c->memory));
+	return (0);
+}
+
 static int
 check_create(const void *msg, struct spec_error *e)
 {
@@ -195,7 +214,8 @@ check_create(const void *msg, struct spec_error *e)
 	    e) == -1 ||
 	    check_range(c->pids, SBX_PIDS_MIN, SBX_PIDS_MAX, "pids",
 	    e) == -1 || check_range(c->disk, SBX_DISK_MIN, SBX_DISK_MAX, "disk",
-	    e) == -1 || check_time(c->lifetime, "lifetime", e) == -1 ||
+	    e) == -1 || check_tmpfs(c, e) == -1 ||
+	    check_time(c->lifetime, "lifetime", e) == -1 ||
 	    check_time(c->idle, "idle", e) == -1 ||
 	    check_time(c->keep, "keep", e) == -1)
 		return (-1);

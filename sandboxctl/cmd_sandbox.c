@@ -34,6 +34,7 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->mcpus = ctl->mcpus;
 	req->pids = ctl->pids;
 	req->disk = ctl->disk;
+	req->tmpfs = ctl->tmpfs;
 	req->resume = ctl->resume;
 	req->readonly = ctl->readonly;
 	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);

@@ -119,6 +119,9 @@ take_fn		 take_stream, take_string, take_strings;
 	{ .letter = 't', .arg = "seconds", .take = take_seconds,	\
 	    OPT_AT(timeout),						\
 	    .must = "0.001 to 2592000, with at most three decimals" }
+#define OPT_TMPFS							\
+	OPT_SIZE('M', "memory", tmpfs,					\
+	    "1M to 1024T, in bytes or with K, M, G or T")
 #define OPT_USER	OPT_STRING('u', "user", user, "root or a number")
 #define OPT_DIR		OPT_STRING('w', "directory", dir, "an absolute path")
 

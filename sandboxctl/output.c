@@ -285,6 +285,8 @@ out_limits(FILE *f, const struct proto_sandbox *s)
 	out_limit(f, "pids", a, s->pids_seen == 0 ? "" : b);
 	if (s->disk != 0)
 		out_line(f, "disk", text_size(s->disk, a, sizeof(a)));
+	if (s->tmpfs != 0)
+		out_line(f, "tmpfs", text_size(s->tmpfs, a, sizeof(a)));
 }
 
 /* What comes by itself, and when. */

@@ -98,6 +98,7 @@ struct ctl {
 	int			 stream;	/* -o; 0: both */
 	uint32_t		 pids;		/* -p */
 	uint64_t		 disk;		/* -S, bytes */
+	uint64_t		 tmpfs;		/* -M, bytes */
 	int			 readonly;	/* -r */
 	int			 resume;	/* -R */
 	uint64_t		 idle;		/* -q; ms */

@@ -190,7 +190,8 @@ judge_pids(const struct control *t, const struct doctor_box *b,
 
 /*
  * The parent makes a file system of that size and mounts it before there is a
- * container, whose own is read-only then, and which has no volumes.
+ * container, whose own is read-only then, and which has no volumes; or the
+ * Engine does, in memory, with the container.
  */
 static enum judgement
 judge_disk(const struct control *t, const struct doctor_box *b,
@@ -199,6 +200,14 @@ judge_disk(const struct control *t, const struct doctor_box *b,
 	const struct msg_facts	*f = b->facts;
 
 	(void)t;
+	if (b->conf->tmpfs != 0 && f->right & BOX_MOUNTS && f->readonly &&
+	    f->volumes == 0) {
+		doctor_proof(c, "the workspace is in memory, of %llu MiB, "
+		    "/tmp of %llu MiB, and nothing else can be written to",
+		    (unsigned long long)(b->conf->tmpfs / MIB),
+		    (unsigned long long)(f->tmp / MIB));
+		return (f->tmp != 0 ? ENFORCED : DEGRADED);
+	}
 	if (b->conf->disk != 0 && f->readonly && f->volumes == 0) {
 		doctor_proof(c, "the workspace is a file system of %llu MiB, "
 		    "/tmp is bounded to %llu MiB, and nothing else can be "

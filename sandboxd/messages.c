@@ -104,6 +104,7 @@ static const struct msg_field f_work[] = {
 	MSG_F(msg_work, uid, M_UINT, 0, 0),
 	MSG_F(msg_work, gid, M_UINT, 0, 0),
 	MSG_F(msg_work, disk, M_UINT, 0, 0),
+	MSG_F(msg_work, tmpfs, M_UINT, 1, 0),
 };
 
 static const struct msg_field f_work_done[] = {
@@ -297,6 +298,7 @@ static const struct msg_field f_box_create[] = {
 	MSG_F(msg_box_create, readonly, M_UINT, 0, 0),
 	MSG_F(msg_box_create, env, M_KVV, SBX_ENV_MAX, 0),
 	MSG_F(msg_box_create, disk, M_UINT, 0, 0),
+	MSG_F(msg_box_create, tmpfs, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_box_update[] = {

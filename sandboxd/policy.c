@@ -224,6 +224,17 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 	return (0);
 }
 
+/* It is memory of the sandbox, and there is none on the disk beside it. */
+static int
+policy_refuse_tmpfs(const struct msg_box_create *req, struct policy_error *e)
+{
+	if (req->disk != 0 || !req->readonly)
+		return (policy_fail(e, CODE_POLICY_DENIED, "tmpfs",
+		    "tmpfs: what is in memory is on no disk beside"));
+	return (policy_refuse_limit("tmpfs", req->tmpfs, SBX_TMPFS_MIN,
+	    req->memory, 0, e));
+}
+
 /* The bound is the workspace's: nothing else may be written to. */
 int
 policy_refuse_disk(const struct policy *p, const struct msg_box_create *req,
@@ -236,6 +247,8 @@ policy_refuse_disk(const struct policy *p, const struct msg_box_create *req,
 		return (policy_fail(e, CODE_POLICY_DENIED, "disk",
 		    "disk: what is written to a root file system has no "
 		    "bound"));
+	if (req->tmpfs != 0)
+		return (policy_refuse_tmpfs(req, e));
 	if (max != 0 && (req->disk == 0 || req->disk > max))
 		return (policy_fail(e, CODE_POLICY_DENIED, "disk",
 		    "disk: %llu: the limit is %llu",
@@ -251,8 +264,11 @@ policy_refuse_volumes(const struct msg_box_create *req, const json_t *image,
 
 	memset(e, 0, sizeof(*e));
 	v = json_object_get(json_object_get(image, "Config"), "Volumes");
-	if (req->disk == 0 || json_object_size(v) == 0)
+	if ((req->disk == 0 && req->tmpfs == 0) || json_object_size(v) == 0)
 		return (0);
+	if (req->tmpfs != 0)
+		return (policy_fail(e, CODE_POLICY_DENIED, "tmpfs",
+		    "tmpfs: the image has volumes, which are on the disk"));
 	return (policy_fail(e, CODE_POLICY_DENIED, "disk",
 	    "disk: the image has volumes, which no bound is kept of"));
 }

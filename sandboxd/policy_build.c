@@ -98,8 +98,9 @@ policy_build_mounts(const struct policy *p, const struct policy_box *box)
 
 	m = json_array();
 	snprintf(path, sizeof(path), "%s/%" PRIu64, p->conf.mnt, box->req->n);
-	bad |= json_array_append_new(m, policy_build_mount(path,
-	    GUEST_WORKDIR, 0));
+	if (box->req->tmpfs == 0)
+		bad |= json_array_append_new(m, policy_build_mount(path,
+		    GUEST_WORKDIR, 0));
 	bad |= json_array_append_new(m, policy_build_mount(box->guest,
 	    GUEST_PATH, 1));
 	snprintf(path, sizeof(path), "%s/%u/%" PRIu64, p->conf.sock,
@@ -113,20 +114,35 @@ policy_build_mounts(const struct policy *p, const struct policy_box *box)
 	return (m);
 }
 
+/*
+ * The owner, since the mode alone does not hold where the image's /tmp is 0755;
+ * exec, since builds run what they make there.
+ */
+static json_t *
+policy_build_options(const struct policy_box *box, uint64_t size,
+    const char *mode)
+{
+	return (json_sprintf("size=%" PRIu64 ",uid=%u,gid=%u,%s"
+	    "exec,nosuid,nodev", size, box->req->uid, box->req->gid, mode));
+}
+
+/*
+ * The workspace too, where it is in memory: as the directory would be, if the
+ * runtime does not give it the mode of the image's.
+ */
 static json_t *
 policy_build_tmpfs(const struct policy_box *box)
 {
 	json_t	*t;
 
-	/*
-	 * The owner, since the mode alone does not hold where the image's
-	 * /tmp is 0755; exec, since builds run what they make there.
-	 */
-	if ((t = json_sprintf("size=%" PRIu64 ",uid=%u,gid=%u,"
-	    "exec,nosuid,nodev", box->tmp, box->req->uid,
-	    box->req->gid)) == NULL)
-		return (NULL);
-	return (json_pack("{s:o}", "/tmp", t));
+	t = json_pack("{s:o}", "/tmp",
+	    policy_build_options(box, box->tmp, ""));
+	if (t == NULL || box->req->tmpfs == 0 ||
+	    json_object_set_new(t, GUEST_WORKDIR, policy_build_options(box,
+	    box->req->tmpfs, "mode=700,")) == 0)
+		return (t);
+	json_decref(t);
+	return (NULL);
 }
 
 /*

@@ -351,7 +351,7 @@ policy_check(const struct policy *p, const struct policy_box *box,
     const json_t *image, const json_t *have, char *why, size_t size)
 {
 	struct check	 c = { p, image, NULL, why, size,
-			    box->req->disk != 0 };
+			    box->req->disk != 0 || box->req->tmpfs != 0 };
 	json_t		*want;
 	int		 ret = -1;
 
@@ -378,6 +378,14 @@ derive_number(const char *s, const char *before)
 	if (s == NULL || (at = strstr(s, before)) == NULL)
 		return (0);
 	return (strtoull(at + strlen(before), NULL, 10));
+}
+
+/* The bytes of what is in memory there; 0 if it is not. */
+static uint64_t
+derive_tmpfs(const json_t *host, const char *path)
+{
+	return (derive_number(json_string_value(json_object_get(
+	    json_object_get(host, "Tmpfs"), path)), "size="));
 }
 
 /* Are these keys of the host's part as they were asked for? */
@@ -417,6 +425,7 @@ facts_limit(const json_t *host, const char *key)
 static void
 facts_mounts(struct msg_facts *f, const struct check *c, const json_t *have)
 {
+	static const char *const tmpfs[] = { "Tmpfs", NULL };
 	const json_t	*m, *list = json_object_get(have, "Mounts");
 	const char	*s;
 	size_t		 i;
@@ -427,7 +436,8 @@ facts_mounts(struct msg_facts *f, const struct check *c, const json_t *have)
 		if (s != NULL && strcmp(s, "volume") == 0)
 			f->volumes++;
 	}
-	if (check_mounts(c, list) == 0)
+	if (check_mounts(c, list) == 0 && facts_same(json_object_get(have,
+	    "HostConfig"), json_object_get(c->want, "HostConfig"), tmpfs))
 		f->right |= BOX_MOUNTS;
 }
 
@@ -495,8 +505,7 @@ policy_facts(const struct policy *p, const struct policy_box *box,
 	f->userns = p->conf.rootless && (v == NULL || check_nothing(v));
 	f->readonly = json_is_true(json_object_get(host, "ReadonlyRootfs"));
 	f->masked = json_array_size(json_object_get(host, "MaskedPaths"));
-	f->tmp = derive_number(json_string_value(json_object_get(
-	    json_object_get(host, "Tmpfs"), "/tmp")), "size=");
+	f->tmp = derive_tmpfs(host, "/tmp");
 	f->memory = facts_limit(host, "Memory");
 	f->swap = facts_limit(host, "MemorySwap");
 	f->ncpus = facts_limit(host, "NanoCpus");
@@ -590,8 +599,8 @@ policy_derive(const struct policy *p, uint64_t n, const json_t *have,
 	    1000000;
 	req->pids = json_integer_value(json_object_get(host, "PidsLimit"));
 	req->readonly = json_is_true(json_object_get(host, "ReadonlyRootfs"));
-	box->tmp = derive_number(json_string_value(json_object_get(
-	    json_object_get(host, "Tmpfs"), "/tmp")), "size=");
+	req->tmpfs = derive_tmpfs(host, GUEST_WORKDIR);
+	box->tmp = derive_tmpfs(host, "/tmp");
 	if (derive_copy(req->id, sizeof(req->id),
 	    derive_label(have, "sandboxd.id")) == -1 ||
 	    derive_copy(req->nonce, sizeof(req->nonce),

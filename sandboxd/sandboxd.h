@@ -295,6 +295,7 @@ struct msg_work {
 	uint32_t	 uid;		/* of the range; 0 by the policy */
 	uint32_t	 gid;
 	uint64_t	 disk;		/* its bytes, 0: no bound */
+	uint32_t	 tmpfs;		/* 1: it is in memory, by the Engine */
 };
 
 /* WORK_DONE; header.op as in the order */
@@ -496,6 +497,7 @@ struct msg_box_create {
 	uint32_t	 readonly;
 	struct kvv	 env;
 	uint64_t	 disk;		/* bound of the workspace, 0: none */
+	uint64_t	 tmpfs;		/* the same, in memory; 0: it is not */
 };
 
 /* BOX_START, BOX_KILL, BOX_REMOVE, BOX_PAUSE, BOX_UNPAUSE */
@@ -543,7 +545,7 @@ struct msg_facts {
 #define BOX_NETWORK	0x08	/* none */
 #define BOX_NAMESPACES	0x10	/* of its own */
 #define BOX_MASKED	0x20	/* all of the paths, and read-only ones */
-#define BOX_MOUNTS	0x40	/* three, and volumes of the image */
+#define BOX_MOUNTS	0x40	/* ours, and volumes of the image */
 #define BOX_RUNTIME	0x80	/* the Engine's default one */
 
 /* BOX_STARTED, BOX_UPDATED */

@@ -559,6 +559,8 @@ uint32_t	 limits_cpus(void);
 uint64_t	 limits_most(const struct asker *, enum limit, uint64_t);
 int		 limits_keep(uint64_t, struct refusal *);
 int		 limits_disk(const struct asker *, uint64_t, struct refusal *);
+int		 limits_tmpfs(uint64_t, uint64_t, const char *,
+		    struct refusal *);
 int		 limits_check(const struct asker *,
 		    const struct proto_create *, const struct limits *,
 		    struct refusal *);

@@ -112,6 +112,7 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 	m->workdir = c->workdir;
 	m->readonly = c->readonly;
 	m->disk = c->disk;
+	m->tmpfs = c->tmpfs;
 	m->resume = c->resume;
 }
 

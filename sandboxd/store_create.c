@@ -32,7 +32,8 @@ create_limits(struct create *q)
 	struct limits	 l = { q->conf.memory, q->conf.mcpus, q->conf.pids };
 
 	if (limits_check(&q->a, NULL, &l, &q->no) == 0 &&
-	    limits_disk(&q->a, q->conf.disk, &q->no) == 0)
+	    (q->conf.tmpfs != 0 ? limits_tmpfs(q->conf.tmpfs, q->conf.memory,
+	    "tmpfs", &q->no) : limits_disk(&q->a, q->conf.disk, &q->no)) == 0)
 		return (BATCH_OK);
 	return (BATCH_REFUSED);
 }
@@ -90,11 +91,11 @@ create_complete(struct create *q)
 	}
 	if (c->pids == 0)
 		c->pids = limits_most(&q->a, LIMIT_PIDS_EACH, st.conf.pids);
-	if (c->disk == 0)
+	if (c->disk == 0 && c->tmpfs == 0)
 		c->disk = limits_most(&q->a, LIMIT_DISK_EACH,
 		    st.conf.disk != 0 ? st.conf.disk : st.conf.max_disk);
 	/* Where only the workspace has a bound, only that is written to. */
-	if (st.conf.readonly || c->disk != 0)
+	if (st.conf.readonly || c->disk != 0 || c->tmpfs != 0)
 		c->readonly = 1;
 	if (st.conf.resume)
 		c->resume = 1;
@@ -217,6 +218,8 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 	detail_num(&d, "pids", q->conf.pids);
 	if (q->conf.disk != 0)
 		detail_num(&d, "disk", q->conf.disk);
+	if (q->conf.tmpfs != 0)
+		detail_num(&d, "tmpfs", q->conf.tmpfs);
 	detail_num(&d, "user", sb->r.uid);
 	if (sb->t.lifetime != 0)
 		detail_num(&d, "lifetime", sb->t.lifetime);

@@ -37,6 +37,7 @@ send_box_create(struct sandbox *sb)
 	m.pids = c->pids;
 	m.readonly = c->readonly;
 	m.disk = c->disk;
+	m.tmpfs = c->tmpfs;
 	m.env = c->env;
 	pipe_send(&st.broker, MSG_BOX_CREATE, sb->op.number, 0, 0, -1, &m);
 }

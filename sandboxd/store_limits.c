@@ -64,6 +64,19 @@ limits_disk(const struct asker *a, uint64_t disk, struct refusal *no)
 	    (unsigned long long)disk, (unsigned long long)max));
 }
 
+/* A workspace in memory is memory of the sandbox. */
+int
+limits_tmpfs(uint64_t tmpfs, uint64_t memory, const char *field,
+    struct refusal *no)
+{
+	if (tmpfs <= memory)
+		return (0);
+	return (refuse(no, CODE_LIMIT_EXCEEDED, field,
+	    "invalid %s: the workspace is %llu of memory, and the sandbox has "
+	    "%llu", field, (unsigned long long)tmpfs,
+	    (unsigned long long)memory));
+}
+
 /*
  * BATCH_REFUSED if it is too much.  What it has already (NULL: it is
  * to be made) is not taken for what is asked.

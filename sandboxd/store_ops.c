@@ -103,8 +103,10 @@ fill_work(struct msg_work *m, struct sandbox *sb)
 	m->uid = sb->r.uid;
 	m->gid = sb->r.gid;
 	/* A damaged one has none, and is only to be removed. */
-	if (sb->conf != NULL)
+	if (sb->conf != NULL) {
 		m->disk = sb->conf->disk;
+		m->tmpfs = sb->conf->tmpfs != 0;
+	}
 }
 
 /*

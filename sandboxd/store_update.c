@@ -323,7 +323,8 @@ update_judge(struct update *q, int limits)
 		    "%s: another update is under way", sb->r.id));
 	if (!limits)
 		return (0);
-	if (limits_check(&q->a, sb->conf, &l, &q->no) != 0)
+	if (limits_check(&q->a, sb->conf, &l, &q->no) != 0 ||
+	    limits_tmpfs(sb->conf->tmpfs, l.memory, "memory", &q->no) != 0)
 		return (BATCH_REFUSED);
 	if (quota_more(&q->a, sb, &l, text, sizeof(text)) == -1)
 		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s", text));

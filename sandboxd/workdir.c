@@ -97,7 +97,7 @@ too_large(const struct msg_work *w)
 	char		 name[24];
 
 	snprintf(name, sizeof(name), "%" PRIu64, w->n);
-	return (max != 0 && (w->disk == 0 || w->disk > max) &&
+	return (max != 0 && !w->tmpfs && (w->disk == 0 || w->disk > max) &&
 	    faccessat(env.dir.work, name, F_OK, AT_SYMLINK_NOFOLLOW) == -1);
 }
 
@@ -165,6 +165,7 @@ job_find(uint64_t n)
 /*
  * The directories of a number.  What a file system is mounted over is nobody's
  * who could write to it: where that is not seen, it must not be used instead.
+ * So is the one that no container sees, since its workspace is in memory.
  */
 static int
 make_dirs(const struct msg_work *w, uid_t uid, gid_t gid)
@@ -175,7 +176,8 @@ make_dirs(const struct msg_work *w, uid_t uid, gid_t gid)
 
 	snprintf(name, sizeof(name), "%" PRIu64, w->n);
 	snprintf(owner, sizeof(owner), "%u", w->owner);
-	if ((w->disk == 0 ? make_dir(env.dir.work, name, 0700, uid, gid) :
+	if ((w->disk == 0 && !w->tmpfs ?
+	    make_dir(env.dir.work, name, 0700, uid, gid) :
 	    make_dir(env.dir.work, name, 0, runner->uid,
 	    runner->gid)) == 0 &&
 	    make_dir(env.dir.sock, owner, 0755, 0, 0) == 0 &&
@@ -228,7 +230,7 @@ workdir_make(const struct msg_work *w, uint64_t op)
 		return (-1);
 	}
 	if (w->disk != 0 && (w->disk < SBX_DISK_MIN ||
-	    w->disk > SBX_DISK_MAX)) {
+	    w->disk > SBX_DISK_MAX || w->tmpfs)) {
 		log_warnx("workspace %" PRIu64 ": disk %" PRIu64 ": out of "
 		    "range", w->n, w->disk);
 		return (-1);

@@ -110,6 +110,8 @@ order(struct policy *p, struct msg_box_create *req)
 	req->mcpus = number(10, p->conf.max_mcpus);
 	req->pids = number(4, p->conf.max_pids);
 	req->readonly = rnd(3);
+	if (rnd(3) == 0)
+		req->tmpfs = number(SBX_TMPFS_MIN, req->memory);
 	environment(req);
 }
 
@@ -125,15 +127,16 @@ asked(const struct policy *p, const struct policy_box *box)
 		json_array_append_new(env, json_sprintf("%s=%s",
 		    req->env.v[i].k, req->env.v[i].v));
 	/* The number is in the name, and may be more than JSON's here. */
-	j = json_pack("{s:s,s:I,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:I,s:o,"
-	    "s:s,s:s,s:s,s:I,s:I,s:b}", "id", req->id,
+	j = json_pack("{s:s,s:I,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:I,s:I,"
+	    "s:o,s:s,s:s,s:s,s:I,s:I,s:b}", "id", req->id,
 	    "owner", (json_int_t)req->owner, "op", req->nonce,
 	    "instance", p->conf.instance, "image", box->image,
 	    "uid", (json_int_t)req->uid, "gid", (json_int_t)req->gid,
 	    "memory", (json_int_t)req->memory, "mcpus", (json_int_t)req->mcpus,
 	    "pids", (json_int_t)req->pids, "readonly", req->readonly != 0,
-	    "tmp", (json_int_t)box->tmp, "env", env, "mnt", p->conf.mnt,
-	    "sock", p->conf.sock, "guest", box->guest,
+	    "tmp", (json_int_t)box->tmp, "tmpfs", (json_int_t)req->tmpfs,
+	    "env", env, "mnt", p->conf.mnt, "sock", p->conf.sock,
+	    "guest", box->guest,
 	    "low", (json_int_t)p->conf.uid_low,
 	    "high", (json_int_t)p->conf.uid_high, "root", p->conf.allow_root);
 	if (j == NULL)
@@ -150,7 +153,8 @@ line(const struct policy *p, const struct msg_box_create *req)
 	json_t			*body, *j;
 	char			 name[POLICY_NAME_MAX], *s;
 
-	if (policy_refuse(p, req, &e) == -1)
+	if (policy_refuse(p, req, &e) == -1 ||
+	    policy_refuse_disk(p, req, &e) == -1)
 		return (0);
 	strlcpy(box.image, "sha256:", sizeof(box.image));
 	text(box.image + 7, sizeof(box.image) - 7, "0123456789abcdef", 64, 64);

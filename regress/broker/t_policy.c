@@ -430,6 +430,81 @@ ATF_TC_BODY(disk, tc)
 	ATF_CHECK(e.code == CODE_POLICY_DENIED);
 }
 
+/* A workspace in memory: no mount of ours, and nothing on the disk beside. */
+ATF_TC_WITHOUT_HEAD(tmpfs);
+ATF_TC_BODY(tmpfs, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_error	 e;
+
+	setup(tc);
+	r = req;
+	r.tmpfs = 8 << 20;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	ATF_CHECK(e.code == CODE_POLICY_DENIED);
+	r.readonly = 1;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	pol.conf.max_disk = SBX_DISK_MIN;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	r.disk = SBX_DISK_MIN;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	r.disk = 0;
+	r.tmpfs = r.memory;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == 0);
+	r.tmpfs++;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	r.tmpfs = SBX_TMPFS_MIN - 1;
+	ATF_CHECK(policy_refuse_disk(&pol, &r, &e) == -1);
+	json_object_set_new(json_object_get(image, "Config"), "Volumes",
+	    json_pack("{s:{}}", "/data"));
+	ATF_CHECK(policy_refuse_volumes(&r, image, &e) == -1);
+	ATF_CHECK(e.code == CODE_POLICY_DENIED);
+}
+
+/* The container as the Engine would show it, and other ones. */
+ATF_TC_WITHOUT_HEAD(tmpfs_shown);
+ATF_TC_BODY(tmpfs_shown, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_box	 b;
+	const char		*options;
+	json_t			*body, *host, *copy, *mounts, *shown, *m;
+	size_t			 i;
+
+	setup(tc);
+	req.readonly = 1;
+	req.tmpfs = 8 << 20;
+	ATF_REQUIRE((body = policy_build(&pol, &box)) != NULL);
+	host = json_object_get(body, "HostConfig");
+	options = json_string_value(json_object_get(json_object_get(host,
+	    "Tmpfs"), "/workspace"));
+	ATF_REQUIRE(options != NULL);
+	ATF_CHECK_STREQ("size=8388608,uid=2000000001,gid=2000000001,mode=700,"
+	    "exec,nosuid,nodev", options);
+	ATF_CHECK_EQ(2, json_array_size(json_object_get(host, "Mounts")));
+
+	ATF_CHECK(check(inspect) == -1);
+	copy = json_deep_copy(inspect);
+	shown = json_object_get(copy, "HostConfig");
+	json_object_set(shown, "Tmpfs", json_object_get(host, "Tmpfs"));
+	json_object_set(shown, "Mounts", json_object_get(host, "Mounts"));
+	json_object_set_new(shown, "ReadonlyRootfs", json_true());
+	ATF_CHECK(check(copy) == -1);
+	mounts = json_object_get(copy, "Mounts");
+	json_array_foreach(mounts, i, m)
+		if (strcmp("/workspace", json_string_value(json_object_get(m,
+		    "Destination"))) == 0)
+			break;
+	ATF_REQUIRE(json_array_remove(mounts, i) == 0);
+	ATF_CHECK_MSG(check(copy) == 0, "%s", why);
+	ATF_REQUIRE(policy_derive(&pol, 2, copy, &r, &b) == 0);
+	ATF_CHECK_EQ(8 << 20, r.tmpfs);
+	ATF_CHECK_MSG(policy_check(&pol, &b, NULL, copy, why,
+	    sizeof(why)) == 0, "%s", why);
+	req.tmpfs++;
+	ATF_CHECK(check(copy) == -1);
+}
+
 /* (b75) A rootless Engine without cgroups takes every limit, holds none. */
 ATF_TC_WITHOUT_HEAD(enforceable);
 ATF_TC_BODY(enforceable, tc)
@@ -644,6 +719,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, refuse);
 	ATF_TP_ADD_TC(tp, same);
 	ATF_TP_ADD_TC(tp, seccomp);
+	ATF_TP_ADD_TC(tp, tmpfs);
+	ATF_TP_ADD_TC(tp, tmpfs_shown);
 	ATF_TP_ADD_TC(tp, unenforced);
 	return (atf_no_error());
 }

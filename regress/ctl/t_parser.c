@@ -162,6 +162,11 @@ ATF_TC_BODY(options, tc)
 	ATF_CHECK_STREQ("/w", ctl.dir);
 	parse_free(&ctl);
 
+	ATF_REQUIRE_EQ(0, line(&ctl, "create -M 64M", err, sizeof(err)));
+	ATF_CHECK_EQ(64ULL << 20, ctl.tmpfs);
+	ATF_CHECK_EQ(0, ctl.disk);
+	ATF_REQUIRE_EQ(0, line(&ctl, "run -M 1G true", err, sizeof(err)));
+	ATF_CHECK_EQ(1ULL << 30, ctl.tmpfs);
 	/* A time has a unit where it may be long. */
 	ATF_REQUIRE_EQ(0, line(&ctl, "create -T 1.5h -q none", err,
 	    sizeof(err)));

@@ -70,6 +70,7 @@ example(struct proto_sandbox *s)
 	strlcpy(s->next_by, "idle", sizeof(s->next_by));
 	s->next_in = 61000;
 	strlcpy(s->degraded, "the Engine is away", sizeof(s->degraded));
+	s->tmpfs = 64 << 20;
 }
 
 ATF_TC_WITHOUT_HEAD(sandbox);
@@ -94,6 +95,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "cpus         1.5 (in force: 2)\n"
 	    "pids         512\n"
 	    "disk         1G\n"
+	    "tmpfs        64M\n"
 	    "user         2000000001\n"
 	    "directory    /workspace\n"
 	    "root         writable\n"
@@ -123,7 +125,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
 	    "\"expires\":1767578400000000000,\"idle\":90000,"
 	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824,"
-	    "\"degraded\":\"the Engine is away\"}\n");
+	    "\"degraded\":\"the Engine is away\",\"tmpfs\":67108864}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

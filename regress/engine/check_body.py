@@ -11,8 +11,8 @@ is refused.
     check_body.py forged FILE      a good body: each forgery of it must fail
 
 "asked" may have id, n, owner, op, instance, image, uid, gid, memory, mcpus,
-pids, readonly, tmp, env, mnt, sock, guest, low, high and root (root may be
-asked for); what it has is compared.
+pids, readonly, tmp, tmpfs (0: the workspace is not in memory), env, mnt, sock,
+guest, low, high and root (root may be asked for); what it has is compared.
 """
 
 import copy
@@ -31,7 +31,7 @@ NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 NAME = re.compile(r"sbx-([0-9a-f]{8})-([1-9][0-9]{0,19})")
 PATH = re.compile(r"(/\.?[A-Za-z0-9][A-Za-z0-9._-]*)+")
 TMPFS = re.compile(r"size=([1-9][0-9]*),uid=([0-9]+),gid=([0-9]+),"
-                   r"exec,nosuid,nodev")
+                   r"(mode=700,)?exec,nosuid,nodev")
 
 MEMORY_MIN = 6 << 20
 MEMORY_MAX = 1 << 50
@@ -168,8 +168,10 @@ def security(opts):
     seccomp(given[0][len("seccomp="):])
 
 
-def mounts(list_, n, owner, a):
-    targets = ("/workspace", "/.sandboxd/guest", "/.sandboxd/run")
+def mounts(list_, n, owner, a, memory):
+    targets = ("/.sandboxd/guest", "/.sandboxd/run")
+    if not memory:
+        targets += ("/workspace",)
     need(type(list_) is list and len(list_) == len(targets), "Mounts")
     src = {}
     for m in list_:
@@ -187,16 +189,17 @@ def mounts(list_, n, owner, a):
         if ro:
             same(m["ReadOnly"], True, "ReadOnly of %s" % m["Target"])
     # One directory has them all, but for a guest that the caller names.
-    tail = "/mnt/" + n
-    work, guest, run = (src[t] for t in targets)
-    need(work.endswith(tail), "the workspace: %r" % work)
-    state = work[:-len(tail)]
-    if "mnt" in a:
-        same(work, a["mnt"] + "/" + n, "the workspace")
-    ends = [a["sock"]] if "sock" in a else \
-        [state + "/runner/sock", state + "/sock"]
-    need(run in ["%s/%s/%s" % (e, owner, n) for e in ends],
-         "the guest's socket: %r" % run)
+    guest, run = src["/.sandboxd/guest"], src["/.sandboxd/run"]
+    tail = "/sock/%s/%s" % (owner, n)
+    need(run.endswith(tail), "the guest's socket: %r" % run)
+    state = run[:-len(tail)]
+    if "sock" in a:
+        same(run, "%s/%s/%s" % (a["sock"], owner, n), "the guest's socket")
+    if state.endswith("/runner"):
+        state = state[:-len("/runner")]
+    if not memory:
+        same(src["/workspace"], a.get("mnt", state + "/mnt") + "/" + n,
+             "the workspace")
     if "guest" in a:
         same(guest, a["guest"], "the guest")
     else:
@@ -253,13 +256,20 @@ def host(h, n, owner, uid, gid, a):
              least <= set(h[k]), k)
         for p in h[k]:
             path(p, k)
-    keys(h["Tmpfs"], ("/tmp",), "Tmpfs")
-    t = TMPFS.fullmatch(h["Tmpfs"]["/tmp"])
-    need(t and int(t[1]) <= h["Memory"] and t[2] == uid and t[3] == gid,
-         "Tmpfs: %r" % h["Tmpfs"]["/tmp"])
-    asked(a, "tmp", int(t[1]))
+    # What is in memory: with the workspace nothing is left on the disk.
+    memory = "/workspace" in h["Tmpfs"]
+    keys(h["Tmpfs"], ("/tmp", "/workspace") if memory else ("/tmp",), "Tmpfs")
+    need(h["ReadonlyRootfs"] or not memory, "Tmpfs and a writable root")
+    sizes = {"/workspace": 0}
+    for at, options in h["Tmpfs"].items():
+        t = TMPFS.fullmatch(options)
+        need(t and int(t[1]) <= h["Memory"] and t[2] == uid and t[3] == gid
+             and bool(t[4]) == (at == "/workspace"), "Tmpfs: %r" % options)
+        sizes[at] = int(t[1])
+    asked(a, "tmp", sizes["/tmp"])
+    asked(a, "tmpfs", sizes["/workspace"])
     security(h["SecurityOpt"])
-    mounts(h["Mounts"], n, owner, a)
+    mounts(h["Mounts"], n, owner, a, memory)
 
 
 def environment(env, a):
@@ -480,6 +490,10 @@ FORGERIES = [
     ((H, "Tmpfs", "/tmp"), "size=67108864"),
     ((H, "Tmpfs", "/tmp"), "rw,exec,suid,dev"),
     ((H, "Tmpfs", "/etc"), "size=1"), ((H, "Tmpfs"), GONE),
+    ((H, "Tmpfs", "/workspace"), "size=1048576,uid=2000000001,"
+     "gid=2000000001,mode=700,exec,nosuid,nodev"),
+    ((H, "Tmpfs", "/tmp"), "size=1048576,uid=2000000001,gid=2000000001,"
+     "mode=700,exec,nosuid,nodev"), ((H, "Mounts", 0), GONE),
     ((H, "Mounts", 0, "Source"), "/"), ((H, "Mounts", 0, "Source"), "/etc"),
     ((H, "Mounts", 0, "Source"), "/var/lib/sandboxd/mnt/3"),
     ((H, "Mounts", 0, "Source"), "/var/lib/sandboxd/mnt/../mnt/2"),
@@ -527,6 +541,23 @@ FORGERIES = [
     (("Labels", "sandboxd.op"), ""), (("Labels", "sandboxd.op"), GONE),
     (("Labels", "sandboxd.owner"), "root"),
     (("Labels", "sandboxd.id"), "a b"), (("Labels", "mine"), "x"),
+]
+# The same of a body with its workspace in memory.
+W = "size=1048576,uid=2000000001,gid=2000000001,mode=700,exec,nosuid,nodev"
+IN_MEMORY = [
+    ((H, "Tmpfs", "/workspace"), W.replace("nosuid,", "")),
+    ((H, "Tmpfs", "/workspace"), W.replace("700", "777")),
+    ((H, "Tmpfs", "/workspace"), W.replace("mode=700,", "")),
+    ((H, "Tmpfs", "/workspace"), W.replace("uid=2", "uid=1")),
+    ((H, "Tmpfs", "/workspace"), W.replace("1048576", "67108865")),
+    ((H, "Tmpfs", "/workspace"), ""), ((H, "Tmpfs", "/workspace"), GONE),
+    ((H, "Tmpfs", "/etc"), W), ((H, "ReadonlyRootfs"), False),
+    ((H, "Mounts", 2), {
+        "Type": "bind", "Source": "/var/lib/sandboxd/mnt/2",
+        "Target": "/workspace", "BindOptions": {
+            "NonRecursive": True, "Propagation": "rprivate"}}),
+    ((H, "Mounts", 1, "Source"), "/var/lib/sandboxd/runner/sock/0/3"),
+    ((H, "Mounts", 0, "Source"), "/bin/sh"),
 ]
 # And of the text itself: what is replaced, by what.
 SPELLINGS = [
@@ -613,6 +644,14 @@ def forged(name):
             bad.append("%r for %r" % (new, old))
     if passes(judge, box, flat + "{}", {}):
         bad.append("text behind it")
+    memory = copy.deepcopy(good)
+    memory[H]["Tmpfs"]["/workspace"] = W
+    memory[H]["ReadonlyRootfs"] = True
+    del memory[H]["Mounts"][0]
+    judge(box, json.dumps(memory), {"tmpfs": 1 << 20})
+    bad += ["in memory: %s = %r" % (w, "nothing" if v is GONE else v)
+            for w, v in IN_MEMORY
+            if passes(judge, box, forge(memory, w, v), {})]
     few = {k: good[H][k] for k in LIMITS}
     judge_update(json.dumps(few))
     bad += ["update: %s = %r" % (k, "nothing" if v is GONE else v)
@@ -621,8 +660,8 @@ def forged(name):
     bad += ["the name %r" % n for n in NAMES if passes(judge, n, flat, {})]
     wrong = {"id": "t3", "n": 3, "owner": 1, "op": "0" * 32, "uid": 2000000002,
              "gid": 2000000002, "memory": 1 << 30, "mcpus": 999, "pids": 33,
-             "readonly": True, "tmp": 1, "env": [], "mnt": "/x", "sock": "/x",
-             "guest": "/x", "low": 2000000002, "high": 2000000000,
+             "readonly": True, "tmp": 1, "tmpfs": 1, "env": [], "mnt": "/x",
+             "sock": "/x", "guest": "/x", "low": 2000000002, "high": 2000000000,
              "instance": "0" * 32, "image": "sha256:" + "0" * 64,
              "under": "/tmp"}
     bad += ["asked: %s" % k for k, v in wrong.items()
@@ -642,7 +681,7 @@ def forged(name):
         print("not seen: " + b)
     print("%d forgeries, %d not seen" % (
         len(FORGERIES) + len(SPELLINGS) + 1 + len(NAMES) + len(wrong) +
-        len(LINES) + len(UPDATES) + 5, len(bad)))
+        len(LINES) + len(UPDATES) + len(IN_MEMORY) + 5, len(bad)))
     return len(bad)
 
 

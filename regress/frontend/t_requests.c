@@ -194,6 +194,12 @@ static const struct {
 	    "too large: the limit is 4294967295"),
 	R("mcpus 9", CREATE, "\x81\xa5mcpus\x09", INV, "mcpus",
 	    "must be 10 to"),
+	R("tmpfs 1", CREATE, "\x81\xa5tmpfs\x01", INV, "tmpfs",
+	    "must be 1048576 to"),
+	R("tmpfs and disk", CREATE, "\x82\xa5tmpfs\xce\0\x10\0\0\xa4"
+	    "disk\xce\x01\0\0\0", INV, "tmpfs", "disk is set"),
+	R("tmpfs beyond memory", CREATE, "\x82\xa5tmpfs\xce\0\x80\0\0\xa6"
+	    "memory\xce\0\x70\0\0", LIM, "tmpfs", "which has 7340032"),
 	R("memory 1", CREATE, "\x81\xa6memory\x01", INV, "memory",
 	    "must be 6291456 to"),
 	R("memory 2^64-1", CREATE,

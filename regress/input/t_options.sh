@@ -112,6 +112,12 @@ limits { memory 3G cpus 1 pids 1000 sandboxes 1 }"
 	before
 	refused <<'END'
 | arguments                       | status | what the answer says
+(b25) | create -M ''                    | 64 | invalid argument of -M:
+(b25) | create -M 0                     | 64 | invalid argument of -M: 0: must be 1M to 1024T, in bytes or with K, M, G or T
+(b25) | create -M 1023K                 | 64 | invalid tmpfs: 1047552: must be 1048576 to
+(b25) | create -M 2G -m 1G              | 75 | invalid tmpfs: 2147483648: it is memory of the sandbox, which has 1073741824
+(b25) | create -M 3G                    | 75 | invalid tmpfs: the workspace is 3221225472 of memory, and the sandbox has 2147483648
+(b25) | create -M 16M -S 16M            | 64 | invalid tmpfs: a workspace is in memory or on the disk
 (b25) | create -m ''                    | 64 | invalid argument of -m:
 (b25) | create -m 0                     | 64 | invalid argument of -m: 0: must be 6M to 1024T, in bytes or with K, M, G or T
 (b25) | create -m -1                    | 64 | invalid argument of -m: -1

@@ -180,6 +180,16 @@ ATF_TC_BODY(create, tc)
 	c.keep = SBX_TIME_NONE;
 	check(PROTO_CREATE, &c, CODE_OK, "");
 	c.keep = 0;
+	c.tmpfs = SBX_TMPFS_MIN - 1;
+	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "tmpfs");
+	c.tmpfs = c.memory;
+	check(PROTO_CREATE, &c, CODE_OK, "");
+	c.tmpfs++;
+	check(PROTO_CREATE, &c, CODE_LIMIT_EXCEEDED, "tmpfs");
+	c.tmpfs = SBX_TMPFS_MIN;
+	c.disk = SBX_DISK_MIN;
+	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "tmpfs");
+	c.tmpfs = c.disk = 0;
 	c.workdir = dir;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "workdir");
 	c.workdir = NULL;

@@ -82,6 +82,74 @@ ATF_TC_BODY(refused, tc)
 }
 
 /* (b16) What is another's is not there. */
+static void
+no_tmpfs(struct proto_create *m, enum code code)
+{
+	ring_refused(ring_ask(USER_SESSION, PROTO_CREATE, m), code);
+}
+
+/* A workspace in memory: of its memory, also later, and on no disk. */
+ATF_TC_WITHOUT_HEAD(tmpfs);
+ATF_TC_BODY(tmpfs, tc)
+{
+	struct proto_create	 m;
+	struct msg_work_done	 done;
+	struct msg_guest_gone	 ok;
+	struct got		 g;
+	uint64_t		 op;
+
+	(void)tc;
+	ring_make();
+	ring.conf.max_disk = SBX_DISK_MIN;
+	ring_start();
+	ring_engine(1);
+	memset(&m, 0, sizeof(m));
+	m.workdir = strdup("");
+	strlcpy(m.id, "web", sizeof(m.id));
+	m.tmpfs = (1 << 30) + 1;
+	no_tmpfs(&m, CODE_LIMIT_EXCEEDED);
+	m.tmpfs = SBX_TMPFS_MIN - 1;
+	no_tmpfs(&m, CODE_INVALID_ARGUMENT);
+	m.tmpfs = 8 << 20;
+	m.disk = SBX_DISK_MIN;
+	no_tmpfs(&m, CODE_INVALID_ARGUMENT);
+	m.disk = 0;
+	ring_answered(ring_ask(USER_SESSION, PROTO_CREATE, &m),
+	    PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+	free(m.workdir);
+	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
+	ATF_CHECK(g.m.work.tmpfs == 1 && g.m.work.disk == 0);
+	op = g.f.op;
+	ring_done(&g);
+	memset(&done, 0, sizeof(done));
+	done.n = 1;
+	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
+	ring_skip(&ring.runner, MSG_LISTEN);
+	memset(&ok, 0, sizeof(ok));
+	ok.n = 1;
+	ring_send(&ring.runner, MSG_LISTENING, op, 0, 0, &ok);
+	ring_get(&ring.broker, MSG_BOX_CREATE, &g);
+	ATF_CHECK_EQ(8 << 20, g.m.create.tmpfs);
+	ATF_CHECK(g.m.create.readonly == 1 && g.m.create.disk == 0);
+	ring_done(&g);
+	ring_answer(ring_ref(USER_SESSION, PROTO_SHOW, "web", 0),
+	    PROTO_SANDBOX, &g);
+	ATF_CHECK_EQ(8 << 20, g.m.sandbox.tmpfs);
+	ATF_CHECK(g.m.sandbox.readonly == 1 && g.m.sandbox.disk == 0);
+	ring_done(&g);
+	ring_answered(ring.req, PROTO_END);
+	ring_kill();
+	/* It is known after a crash, too. */
+	ring_start();
+	ring_answer(ring_ref(USER_SESSION, PROTO_SHOW, "web", 0),
+	    PROTO_SANDBOX, &g);
+	ATF_CHECK_EQ(8 << 20, g.m.sandbox.tmpfs);
+	ring_done(&g);
+	ring_answered(ring.req, PROTO_END);
+	ring_stop();
+}
+
 ATF_TC_WITHOUT_HEAD(owners);
 ATF_TC_BODY(owners, tc)
 {
@@ -876,6 +944,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, create);
 	ATF_TP_ADD_TC(tp, refused);
+	ATF_TP_ADD_TC(tp, tmpfs);
 	ATF_TP_ADD_TC(tp, owners);
 	ATF_TP_ADD_TC(tp, sessions);
 	ATF_TP_ADD_TC(tp, request_key);

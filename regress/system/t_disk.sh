@@ -1,4 +1,5 @@
-# Workspaces with a bound: each a file system of its own, of that size.
+# Workspaces with a bound: each a file system of its own, of that size, on the
+# disk or in memory.
 
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
@@ -260,6 +261,9 @@ quota_body()
 	atf_check -s not-exit:0 -o ignore -e match:'the image has volumes' \
 	    "$CTL" create -i v -I sandbox-volume
 	atf_check "$CTL" delete v
+	atf_check -s not-exit:0 -o ignore -e match:'the image has volumes' \
+	    "$CTL" create -i w -I sandbox-volume -M 1M
+	atf_check "$CTL" delete w
 	docker -H "unix://$ENGINE" image rm sandbox-volume >/dev/null ||
 	    atf_fail "image rm"
 	# The default, and as much as may be.
@@ -269,6 +273,9 @@ quota_body()
 	    -e match:'disk: 67108864: the limit is 50331648' \
 	    "$CTL" create -i b -S 64M
 	box -i b -S 48M
+	# One in memory is none of theirs.
+	box -i m -M 1M
+	atf_check "$CTL" delete m
 	# One that is stopped has its files.
 	atf_check "$CTL" stop b
 	atf_check -s exit:75 -o ignore \
@@ -295,8 +302,93 @@ quota_cleanup()
 	daemon_cleanup
 }
 
+# Nothing of the sandbox numbered N lies where its workspace would be.
+on_no_disk()
+{
+	atf_check_equal "0 directory" "$(stat -c '%a %F' "$STATE/work/$N")"
+	atf_check_equal "$N" "$(ls "$STATE/work")"
+	atf_check_equal "" "$(ls -A "$STATE/work/$N")"
+	! grep -q " $STATE/mnt/" /proc/mounts ||
+	    atf_fail "mounted: $(grep "$STATE/mnt/" /proc/mounts)"
+}
+
+atf_test_case memory cleanup
+memory_head()
+{
+	atf_set descr 'a workspace in memory is on no disk, and is bounded'
+	atf_set timeout 300
+}
+memory_body()
+{
+	world
+	mkdir seed
+	echo seeded >seed/f
+	for o in "-M 65M" "-M 8M -S 16M"; do
+		atf_check -s not-exit:0 -o ignore \
+		    -e match:'invalid tmpfs: .*\((limit_exc|invalid_arg)' \
+		    "$CTL" create -m 64M $o
+	done
+	box -M 8M -m 64M -C seed:src -i b
+	N=$(number b)
+	atf_check -o match:'^tmpfs +8M$' -o match:'^root +read-only$' \
+	    -o match:'limit-disk +enforced' -o not-match:'^disk ' "$CTL" show b
+	atf_check -o match:'"tmpfs":8388608' "$CTL" -j list
+	atf_check -o match:'^tmpfs /workspace tmpfs rw,nosuid,nodev,relatime' \
+	    "$CTL" exec b grep ' /workspace ' /proc/mounts
+	# Some runtimes give it the mode of what it is mounted on.
+	atf_check -o match:"^7[05][05] $(inside 'id -u')$" \
+	    "$CTL" exec b stat -c '%a %u' /workspace
+	# What it was given, and what commands and files do.
+	atf_check -o inline:'seeded\n' "$CTL" cat b src/f
+	inside "printf '#!/bin/sh\necho ran\n' >run && chmod +x run" ||
+	    atf_fail "no command file"
+	atf_check -o inline:'ran\n' "$CTL" exec b ./run
+	"$CTL" watch b src >told 2>told.err &
+	pid=$!
+	await 'grep -q "^ready " told || ! kill -0 $pid'
+	atf_check sh -c "echo other | '$CTL' put b - src/f"
+	await 'grep -qx "closed f" told'
+	kill $pid
+	wait $pid
+	atf_check -o match:src/f "$CTL" diff b
+	atf_check -o save:out.tar "$CTL" export b src
+	atf_check -o match:'f$' tar -tf out.tar
+	on_no_disk
+	# What is more is refused, as its memory is below that.
+	atf_check -s exit:1 -e match:'No space left' -o ignore \
+	    "$CTL" exec b sh -c 'dd if=/dev/zero of=full bs=1M count=64'
+	atf_check -s not-exit:0 -e match:'no_space' sh -c \
+	    "head -c 1000000 /dev/zero | '$CTL' put b - more"
+	atf_check -s exit:75 -o ignore \
+	    -e match:'invalid memory: the workspace is 8388608' \
+	    "$CTL" update -m 7M b
+	# A stop is the end of it, and of nothing else.
+	atf_check "$CTL" restart b
+	atf_check -o empty "$CTL" ls b
+	atf_check "$CTL" exec b touch new
+	atf_check "$CTL" stop b
+	on_no_disk
+	atf_check "$CTL" resume b
+	atf_check -o empty "$CTL" ls b
+	atf_check "$CTL" exec b touch new
+	atf_check "$CTL" pause b
+	atf_check "$CTL" unpause b
+	daemon_stop
+	daemon_start
+	atf_check -o inline:'new\n' "$CTL" ls b
+	on_no_disk
+	atf_check "$CTL" delete b
+	nothing_left
+	daemon_stop
+}
+memory_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case memory
 	atf_add_test_case bound
 	atf_add_test_case reboot
 	atf_add_test_case shared
