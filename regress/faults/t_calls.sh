@@ -45,6 +45,12 @@ storm_flow()	# ctl id
 	timeout 300 "$1" exec "$2" cat <input >output 2>err ||
 	    atf_fail "exec: $(cat err)"
 	cmp input output || atf_fail "another output"
+	timeout 300 "$1" put "$2" input there 2>err ||
+	    atf_fail "put: $(cat err)"
+	timeout 300 "$1" get "$2" there back 2>err ||
+	    atf_fail "get: $(cat err)"
+	cmp input back || atf_fail "another file"
+	rm back
 	s=0
 	timeout 300 "$1" exec "$2" sh -c \
 	    'head -c 300000 /dev/zero; echo word >&2; exit 7' >output \

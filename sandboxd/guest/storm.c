@@ -8,6 +8,7 @@
 
 #ifdef FAULTS
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -21,6 +22,17 @@
 #define STORM	"guest.io:"
 
 enum { NO, INTERRUPT, SHORTEN };
+
+/* A packet is taken whole, or what is left of it is lost. */
+static int
+has_packets(int fd)
+{
+	socklen_t	 n = sizeof(int);
+	int		 type;
+
+	return (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 &&
+	    type == SOCK_SEQPACKET);
+}
 
 /* Files are read whole, and so are counters and what tells of signals. */
 static int
@@ -43,6 +55,8 @@ storm(int fd, size_t *len)
 		errno = EINTR;
 		return (INTERRUPT);
 	}
+	if (len != NULL && has_packets(fd))
+		return (NO);
 	if (len != NULL)
 		*len = 1 + (size_t)calls * 7919 % (*len - 1);
 	return (SHORTEN);
@@ -93,6 +107,17 @@ WRAP4(ssize_t, recv, void *)
 WRAP4(ssize_t, send, const void *)
 WRAPV(readv)
 WRAPV(writev)
+
+ssize_t	__real_splice(int, off_t *, int, off_t *, size_t, unsigned int);
+ssize_t	__wrap_splice(int, off_t *, int, off_t *, size_t, unsigned int);
+ssize_t
+__wrap_splice(int in, off_t *inoff, int out, off_t *outoff, size_t len,
+    unsigned int flags)
+{
+	if (storm(out, &len) == INTERRUPT)
+		return (-1);
+	return (__real_splice(in, inoff, out, outoff, len, flags));
+}
 
 int	__real_epoll_wait(int, struct epoll_event *, int, int);
 int	__wrap_epoll_wait(int, struct epoll_event *, int, int);
