@@ -375,7 +375,9 @@ memory_body()
 	atf_check "$CTL" unpause b
 	daemon_stop
 	daemon_start
-	atf_check -o inline:'new\n' "$CTL" ls b
+	# The guest comes back when it does.
+	await '"$CTL" ls b >names 2>err'
+	atf_check -o inline:'new\n' cat names
 	on_no_disk
 	atf_check "$CTL" delete b
 	nothing_left
