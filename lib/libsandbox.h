@@ -423,6 +423,12 @@ int	 sandbox_tool_edit(struct sandbox *, const char *id, const char *path,
 /* And all that is below it. */
 int	 sandbox_tool_delete(struct sandbox *, const char *id,
 	    const char *path, uint64_t *count);
+/*
+ * The programs that an agent may know, of about 70, that the directories of
+ * programs have, by name and with the path; -1 from the callback to give up.
+ */
+int	 sandbox_tool_programs(struct sandbox *, const char *id,
+	    int (*)(void *, const char *name, const char *path), void *);
 /* -1 alone if the others cannot be tried; max bytes of one, 0: any. */
 int	 sandbox_tool_upload(struct sandbox *, const char *id,
 	    struct sandbox_tool_file *, size_t n);

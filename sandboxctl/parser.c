@@ -204,6 +204,7 @@ const struct command commands[] = {
 	{ "status", opts_none, "", 0, 0, 0, cmd_status },
 	{ "stop", opts_end, "[id ...]", 0, -1, 0, cmd_stop },
 	{ "tool delete", opts_none, "id path", 2, 2, 0, cmd_tool_delete },
+	{ "tool describe", opts_none, "id", 1, 1, 0, cmd_tool_describe },
 	{ "tool download", opts_none, "id path ...", 2, -1, 0,
 	    cmd_tool_download },
 	{ "tool edit", opts_tool_edit, "id path old new", 4, 4, CMD_EMPTY,

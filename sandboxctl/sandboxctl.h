@@ -244,6 +244,7 @@ int		 term_size(uint32_t *, uint32_t *);
 
 /* cmd_tool.c */
 int		 cmd_tool_delete(struct ctl *);
+int		 cmd_tool_describe(struct ctl *);
 int		 cmd_tool_download(struct ctl *);
 int		 cmd_tool_edit(struct ctl *);
 int		 cmd_tool_execute(struct ctl *);

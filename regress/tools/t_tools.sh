@@ -237,6 +237,14 @@ busybox_body()
 	"$CTL" exec "$BOX" sh -c 'cmp big b.png && ls /etc >/dev/null'
 	no permission_denied edit /etc/passwd root toor
 	no not_file read p
+	ok describe
+	is 'r["workdir"] == "/workspace" and r["tools"][0] == "execute" and
+	    len(r["tools"]) == 10 and r["memory"] > 0 and r["disk"] is None'
+	is 'r["programs"]["sh"].endswith("bin/sh") and
+	    "vi" in r["programs"] and "python3" not in r["programs"] and
+	    "json" not in r["formats"]'
+	"$CTL" delete "$BOX"
+	no wrong_state describe
 	daemon_stop
 }
 busybox_cleanup()
@@ -352,10 +360,57 @@ scratch_body()
 	box -I "tools-nothing-$$"
 	cases
 	no invalid_argument execute 'echo hi'
+	ok describe
+	is 'r["programs"] == {} and r["formats"] == {} and
+	    r["tools"][0] == "ls" and len(r["tools"]) == 9'
 	"$CTL" delete "$BOX"
 	daemon_stop
 }
 scratch_cleanup()
+{
+	daemon_cleanup
+}
+
+# What is found of programs is their names: nothing of these runs.
+atf_test_case describe cleanup
+describe_head()
+{
+	atf_set descr 'the programs that an image has, and what is none'
+	atf_set timeout 300
+}
+describe_body()
+{
+	daemon_start
+	await daemon_engine_is_up
+	mkdir -p image/usr/local/bin image/usr/bin image/bin image/sbin
+	cd image
+	echo jq >usr/bin/jq
+	chmod 755 usr/bin/jq
+	cp usr/bin/jq usr/local/bin/jq
+	ln -s jq usr/bin/python3
+	echo no >usr/bin/git
+	ln -s nowhere usr/bin/rg
+	mkdir usr/bin/awk
+	cp usr/bin/jq bin/node
+	cp usr/bin/jq bin/unknown
+	chmod 700 sbin
+	cp usr/bin/jq sbin/go
+	ln -s usr/bin usr/sbin
+	tar -cf ../programs.tar .
+	cd ..
+	atf_check -o ignore "$CTL" image import "tools-programs-$$" \
+	    programs.tar
+	box -I "tools-programs-$$"
+	ok describe
+	is 'r["programs"] == {"jq": "/usr/local/bin/jq", "node": "/bin/node",
+	    "python3": "/usr/bin/python3"}'
+	is 'r["formats"]["json"] == ["jq", "python3", "node"] and
+	    r["formats"]["ini"] == ["python3"] and "yaml" not in r["formats"]'
+	is '"execute" not in r["tools"] and r["network"] is False'
+	"$CTL" delete "$BOX"
+	daemon_stop
+}
+describe_cleanup()
 {
 	daemon_cleanup
 }
@@ -365,4 +420,5 @@ atf_init_test_cases()
 	atf_add_test_case busybox
 	atf_add_test_case execute
 	atf_add_test_case scratch
+	atf_add_test_case describe
 }
