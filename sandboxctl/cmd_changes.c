@@ -12,6 +12,7 @@ struct wanted {
 	struct ctl	*ctl;
 	const char	*exec;		/* without its owner */
 	int		 found;
+	int		 judged;	/* it has changed something, or may have */
 };
 
 static const char *
@@ -66,6 +67,21 @@ changes_print(const struct proto_event *e)
 			fprintf(stderr, "sandboxctl: %s\n", notes[i].text);
 }
 
+/* What cannot be known is not taken for nothing. */
+static int
+changes_any(const struct proto_event *e)
+{
+	static const char *const keys[] = {
+		"list", "more", "denied", "cause"
+	};
+	size_t	 i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (*detail(e, keys[i]) != '\0')
+			return (1);
+	return (0);
+}
+
 static int
 changes_event(struct sandbox_answer *a, void *arg)
 {
@@ -75,6 +91,7 @@ changes_event(struct sandbox_answer *a, void *arg)
 	    strcmp(detail(&a->u.event, "exec"), w->exec) != 0)
 		return (0);
 	w->found = 1;
+	w->judged = changes_any(&a->u.event);
 	if (w->ctl->json)
 		json_proto(stderr, PROTO_EVENT, &a->u.event);
 	else
@@ -82,8 +99,11 @@ changes_event(struct sandbox_answer *a, void *arg)
 	return (0);
 }
 
-/* Of an exec that has ended, by its name as its user writes it. */
-void
+/*
+ * Of an exec that has ended, by its name as its user writes it.  The exit
+ * status of -Z, if that was given and it may have changed something, else 0.
+ */
+int
 changes_tell(struct ctl *ctl, const char *exec)
 {
 	static char		 type[] = "exec.changed";
@@ -94,11 +114,12 @@ changes_tell(struct ctl *ctl, const char *exec)
 
 	if (strlcpy(box, exec, sizeof(box)) >= sizeof(box) ||
 	    (p = strrchr(box, '.')) == NULL)
-		return;
+		return (ctl->gate);
 	*p = '\0';
 	w.ctl = ctl;
 	w.exec = (p = strchr(exec, '/')) == NULL ? exec : p + 1;
 	w.found = 0;
+	w.judged = 1;
 	memset(&req, 0, sizeof(req));
 	req.sandbox = box;
 	req.types.v = types;
@@ -110,4 +131,9 @@ changes_tell(struct ctl *ctl, const char *exec)
 	else if (!w.found)
 		fprintf(stderr, "sandboxctl: what was changed is not known: "
 		    "its end was not told\n");
+	if (ctl->gate == 0 || !w.judged)
+		return (0);
+	fprintf(stderr, "sandboxctl: the command is judged by its changes: "
+	    "status %d\n", (int)ctl->gate);
+	return (ctl->gate);
 }

@@ -229,13 +229,19 @@ exec_fill(struct ctl *ctl, struct proto_exec *req, char *sandbox, char **argv,
 	req->timeout = ctl->timeout;
 	req->dir = (char *)(uintptr_t)"";
 	/* Who says which changes wants to be told. */
-	if (ctl->include.n + ctl->outside.n > 0)
+	if (ctl->include.n + ctl->outside.n > 0 || ctl->gate != 0)
 		ctl->changes = 1;
 	req->flags = ctl->changes ? EXEC_CHANGES : 0;
 	req->include = ctl->include;
 	req->exclude = ctl->outside;
 	if (exec_reason(ctl, req) == -1)
 		return (-1);
+	if (ctl->gate != 0 && ctl->detach) {
+		(void)ctl_error_code(ctl, CODE_INVALID_ARGUMENT, "", "who "
+		    "judges a command by its changes waits for it, without "
+		    "-d");
+		return (-1);
+	}
 	/* run gave these to the sandbox. */
 	if (ctl->cmd->run == cmd_run)
 		return (0);
@@ -307,10 +313,10 @@ static int
 attached_end(struct attached *at, int ret, struct proto_exec_info *info)
 {
 	struct ctl	*ctl = at->ctl;
-	int		 status;
+	int		 status, judged = 0;
 
 	if (ret == 0 && ctl->changes && strcmp(info->state, "failed") != 0)
-		changes_tell(ctl, at->exec);
+		judged = changes_tell(ctl, at->exec);
 	if (ret == -1)
 		status = ctl_error(ctl);
 	else if (at->error == EPIPE)
@@ -322,6 +328,9 @@ attached_end(struct attached *at, int ret, struct proto_exec_info *info)
 		status = ctl_errno(ctl, "output");
 	} else
 		status = exec_status(ctl, info);
+	/* A pipe that has closed, or a full disk here, is said before. */
+	if (ret == 0 && at->error == 0 && judged != 0)
+		status = judged;
 	msg_clear(info, proto_def(PROTO_EXEC_INFO));
 	return (status);
 }

@@ -236,6 +236,7 @@ seat_end(struct seat *s, int ret, const struct proto_exec_info *info)
 {
 	struct proto_detach	 d;
 	struct ctl		*ctl = s->ctl;
+	int			 status, judged = 0;
 
 	term_end();
 	if (s->detached && ctl->json) {
@@ -257,8 +258,9 @@ seat_end(struct seat *s, int ret, const struct proto_exec_info *info)
 		return (ctl_errno(ctl, "output"));
 	}
 	if (ctl->changes && strcmp(info->state, "failed") != 0)
-		changes_tell(ctl, s->exec);
-	return (exec_status(ctl, info));
+		judged = changes_tell(ctl, s->exec);
+	status = exec_status(ctl, info);
+	return (judged != 0 ? judged : status);
 }
 
 /* Programs draw by what they believe ours to be. */

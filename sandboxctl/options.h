@@ -105,6 +105,8 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_REASON	OPT_STRING('b', "reason", reason, "a line of text")
 #define OPT_SCOPE							\
 	OPT_STRINGS('G', "pattern", include, "a pattern of names")
+#define OPT_GATE							\
+	OPT_NUMBER('Z', "status", gate, 1, 255, "1 to 255")
 #define OPT_SCOPE_NOT							\
 	OPT_STRINGS('X', "pattern", outside, "a pattern of names")
 #define OPT_SEED							\

@@ -36,7 +36,7 @@ static const struct option_def	 opts_run[] = {
 	OPT_PREPARE,
 	OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT,
-	OPT_USER, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_END
+	OPT_USER, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_GATE, OPT_END
 };
 static const struct option_def	 opts_labels[] = {
 	OPT_SELECT('l', labels), OPT_END
@@ -61,7 +61,7 @@ static const struct option_def	 opts_exec[] = {
 	OPT_REASON, OPT_FLAG('c', changes), OPT_DETACH, OPT_ENVIRON, OPT_ENV,
 	OPT_SCOPE,
 	OPT_FLAG('i', interactive), OPT_KEYS, OPT_TIMEOUT, OPT_USER, OPT_DIR,
-	OPT_SCOPE_NOT, OPT_END
+	OPT_SCOPE_NOT, OPT_GATE, OPT_END
 };
 static const struct option_def	 opts_shell[] = {
 	OPT_REASON, OPT_ENVIRON, OPT_ENV, OPT_KEYS, OPT_TIMEOUT, OPT_USER,

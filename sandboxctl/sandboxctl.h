@@ -71,6 +71,7 @@ struct ctl {
 	uint64_t		 context;	/* -C */
 	uint32_t		 mcpus;		/* -c */
 	int			 changes;	/* -c of exec, -D of run */
+	uint64_t		 gate;		/* -Z, the status; 0: none */
 	int			 detach;	/* -d */
 	struct kvv		 env;		/* -e, -E */
 	int			 end;		/* -E */
@@ -211,7 +212,7 @@ int		 exec_fill(struct ctl *, struct proto_exec *, char *,
 		    char **, int);
 
 /* cmd_changes.c */
-void		 changes_tell(struct ctl *, const char *);
+int		 changes_tell(struct ctl *, const char *);
 
 /* cmd_tty.c */
 int		 cmd_attach(struct ctl *);

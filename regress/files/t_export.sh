@@ -400,6 +400,23 @@ changes_body()
 	atf_check -s not-exit:0 -e match:'1000 alternatives' "$CTL" exec \
 	    -G '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}' \
 	    "$BOX" true </dev/null
+	# Judged by what it was not to change, which stays; what it says, too.
+	atf_check -s exit:77 -o inline:'out\n' -e match:'^written src/f$' \
+	    -e match:'status 77' "$CTL" exec -G src -Z 77 "$BOX" \
+	    sh -c 'echo out; echo more >>src/f; exit 2' </dev/null
+	atf_check -o inline:'more\n' "$CTL" cat "$BOX" src/f
+	atf_check -s exit:3 -e empty "$CTL" exec -X src -Z 77 "$BOX" \
+	    sh -c 'echo more >>src/f; exit 3' </dev/null
+	atf_check -s exit:78 -e match:'status 78' "$CTL" run -G f -Z 78 \
+	    sh -c ': >f' </dev/null
+	# What cannot be looked at is not taken for unchanged.
+	atf_check "$CTL" exec "$BOX" sh -c 'mkdir -p dark/f; chmod 0 dark' \
+	    </dev/null
+	atf_check -s exit:79 -e match:'cannot be compared' "$CTL" exec -G dark \
+	    -Z 79 "$BOX" true </dev/null
+	atf_check "$CTL" exec "$BOX" chmod 700 dark </dev/null
+	atf_check -s exit:125 -e match:'without -d' "$CTL" exec -d -Z 77 \
+	    "$BOX" true
 	daemon_stop
 }
 changes_cleanup()
