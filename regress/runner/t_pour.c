@@ -96,6 +96,10 @@ answers(struct rig *r, struct player *p)
 	ATF_CHECK_EQ(CODE_FILE_NOT_FOUND, g->u.call_done.code);
 }
 
+/*
+ * Waits for credit up to there, of which a frame's worth may be held back.  A
+ * pipe that nobody reads takes three frames at least, wherever they are cut.
+ */
 static void
 acked(struct player *p, uint64_t k, uint64_t off)
 {
@@ -105,7 +109,7 @@ acked(struct player *p, uint64_t k, uint64_t off)
 	do {
 		player_frame(p, GP_ACK, &f);
 		ATF_REQUIRE_EQ(0, gp_decode_ack(&m, &f));
-		ATF_REQUIRE(f.k == k && m.off <= off);
+		ATF_REQUIRE(f.k == k);
 	} while (m.off < off);
 }
 
@@ -186,21 +190,23 @@ ATF_TC_BODY(slow, tc)
 	rig_start(r);
 	p = boot(r, 1);
 	k = ask(r, p);
-	/* The pipe takes a window; beyond that it is kept, to another. */
-	for (i = 0; i < 2 * GP_WINDOW / GP_MAX_DATA; i++) {
+	/* What the pipe does not take is kept, up to a window. */
+	for (; off < 3 * GP_MAX_DATA + GP_WINDOW; off += GP_MAX_DATA) {
+		if (off == GP_WINDOW)
+			acked(p, k, 3 * GP_MAX_DATA);
 		player_send(p, frame, framed(k, off, GP_MAX_DATA));
-		off += GP_MAX_DATA;
 		if (fd == -1)
 			fd = piped(r);
-		if (off == GP_WINDOW)
-			acked(p, k, off);
 	}
 	answers(r, p);
-	for (; off < sizeof(data); off += GP_MAX_DATA) {
-		read_all(r, fd, seen, GP_MAX_DATA);
-		seen += GP_MAX_DATA;
-		acked(p, k, seen + GP_WINDOW);
-		player_send(p, frame, framed(k, off, GP_MAX_DATA));
+	while (off < sizeof(data)) {
+		read_all(r, fd, seen, off - seen);
+		acked(p, k, off - GP_MAX_DATA + 1);
+		seen = off;
+		for (i = 0; i < 3 && off < sizeof(data); i++) {
+			player_send(p, frame, framed(k, off, GP_MAX_DATA));
+			off += GP_MAX_DATA;
+		}
 	}
 	read_all(r, fd, seen, off - seen);
 	close(fd);
@@ -292,13 +298,13 @@ ATF_TC_BODY(lies, tc)
 		ATF_CHECK(player_eof(p));
 		player_free(p);
 	}
-	/* Beyond the window. */
+	/* Beyond the window, by that at the latest. */
 	p = boot(r, 2 + i);
 	k = ask(r, p);
 	for (i = 0; i < GP_WINDOW / GP_MAX_DATA; i++)
 		player_send(p, frame, framed(k, i * GP_MAX_DATA,
 		    GP_MAX_DATA));
-	acked(p, k, GP_WINDOW);
+	acked(p, k, 3 * GP_MAX_DATA);
 	for (; i < 2 * GP_WINDOW / GP_MAX_DATA; i++)
 		player_send(p, frame, framed(k, i * GP_MAX_DATA,
 		    GP_MAX_DATA));
@@ -326,7 +332,7 @@ ATF_TC_BODY(stuck, tc)
 	uint64_t	 k;
 	size_t		 n, i;
 
-	runner_hello_s = 1;
+	runner_hello_s = 3;
 	rig_start(r);
 	good = boot(r, 1);
 	p = boot(r, 2);
