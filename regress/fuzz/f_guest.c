@@ -37,6 +37,8 @@ static void		 leave(void) __attribute__((__noreturn__));
 static int	worker_pair(int [2]);
 #define socketpair(domain, type, protocol, sv)	worker_pair(sv)
 #include "call.c"
+#include "call_worker.c"
+#include "call_own.c"
 #undef socketpair
 #include "changed.c"
 #include "tty.c"

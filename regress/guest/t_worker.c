@@ -10,6 +10,7 @@
 #include <atf-c.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,6 +57,8 @@ t_kill(pid_t pid, int sig)
 #define send		t_send
 #define kill		t_kill
 #include "call.c"
+#include "call_worker.c"
+#include "call_own.c"
 #undef send
 #undef socketpair
 #include "pour.c"

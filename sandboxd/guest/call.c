@@ -1,57 +1,21 @@
 /*
- * Calls, as PID 1 sees them: which worker has which, and the way of their
- * frames.  Output goes from a worker's socket into the buffer of the link
- * without a stop between: what neither the runner's credit nor that buffer
- * has room for stays in the socket, and the worker waits.
+ * Calls, as PID 1 sees them: the way of their frames.  Output goes from a
+ * worker's socket into the buffer of the link without a stop between: what
+ * neither the runner's credit nor that buffer has room for stays in the
+ * socket, and the worker waits.
  */
 
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "call.h"
+#include "call_int.h"
 #include "guest.h"
 
-#define WORKERS		CALLS_MAX_BOX
-#define WORKER_IDLE	4		/* that wait for the next call */
-#define WORKER_SHARE	16		/* at most so much of all processes */
-#define WORKER_TIME	(10 * NSEC)	/* and no longer than this */
-#define WORKER_GRACE	(NSEC / 2)	/* to clean up after a cancel */
-#define LEAVING		64
 #define TELL		(GP_WINDOW / 4)	/* taken input worth a frame */
-
-/* A worker, and the call that it has. */
-struct call {
-	uint64_t	 k;		/* 0: it has none */
-	pid_t		 pid;		/* 0: this place is free */
-	int		 ctl;
-	int		 dead;		/* and reaped */
-	int		 readable;	/* there may be a packet */
-	int		 blocked;	/* it takes no packet just now */
-	uint64_t	 idle;		/* since then */
-	uint64_t	 sent;		/* output, on its way to the runner */
-	uint64_t	 acked;
-	int		 net;		/* it is a connection */
-	int		 writes;	/* files may change by it */
-	int		 out_over;	/* there is no more of it */
-	int		 pipe;		/* where it lies that is poured, or -1 */
-	/* Input: from base to end it is kept until the worker takes it. */
-	uint8_t		*ring;
-	uint64_t	 base;
-	uint64_t	 end;
-	uint64_t	 told;
-	uint64_t	 total;		/* of INPUT_END, or UINT64_MAX */
-	char		 mark[MARK_NAME_MAX + 1]; /* that it makes, or "" */
-	int		 in_over;	/* and that was passed on */
-};
 
 /* An end that no worker has told. */
 struct call_over {
@@ -61,20 +25,11 @@ struct call_over {
 	const char	*text;
 };
 
-static struct call	 calls[WORKERS];
+struct call		 calls[WORKERS];
 static struct call_over	 overs[2 * WORKERS];
 static int		 novers;
-/* Workers that were given up: they clean up, or are killed. */
-static struct leaving {
-	pid_t		 pid;
-	uint64_t	 at;
-} leaving[LEAVING];
-static int		 nleaving;
 
-static void	 call_feed(struct call *);
-static void	 own_event(struct call *);
-
-static struct call *
+struct call *
 call_find(uint64_t k)
 {
 	int	 i;
@@ -86,7 +41,7 @@ call_find(uint64_t k)
 }
 
 /* There is always room: the runner has no more calls than this. */
-static void
+void
 call_over(uint64_t k, enum code code, uint64_t out, const char *text)
 {
 	struct call_over	*o;
@@ -104,34 +59,6 @@ call_over(uint64_t k, enum code code, uint64_t out, const char *text)
 	o->text = text;
 }
 
-static void
-call_release(struct call *c)
-{
-	if (c->pipe != -1)
-		pour_close(c->pipe);
-	c->pipe = -1;
-	ring_put(c->ring, c->end <= 4096);
-	c->ring = NULL;
-	c->k = 0;
-	c->idle = g.now;
-}
-
-/* The worker is on its own: with its socket it has lost its call. */
-static void
-call_leave(struct call *c)
-{
-	close(c->ctl);
-	if (c->dead)
-		;
-	else if (nleaving < LEAVING) {
-		leaving[nleaving].pid = c->pid;
-		leaving[nleaving++].at = g.now + WORKER_GRACE;
-	} else
-		kill(c->pid, SIGKILL);
-	call_release(c);
-	c->pid = 0;
-}
-
 /* Forgets all: the runner that asked is gone. */
 void
 call_down(void)
@@ -143,65 +70,6 @@ call_down(void)
 		if (calls[i].pid != 0 && calls[i].k != 0 &&
 		    !(calls[i].k & CALL_OWN))
 			call_leave(&calls[i]);
-}
-
-static __attribute__((__noreturn__)) void
-worker_child(int ctl)
-{
-	if (dup2(ctl, WORK_FD) == -1)
-		_exit(1);
-	close_from(WORK_FD + 1);
-	prctl(PR_SET_NAME, "guest-worker", 0, 0, 0);
-	confine_undo();
-	worker_main();
-}
-
-/* A worker in a free place, or NULL with errno. */
-static struct call *
-worker_new(void)
-{
-	struct call	*c = NULL;
-	int		 ctl[2], i, error;
-
-	for (i = 0; i < WORKERS && c == NULL; i++)
-		if (calls[i].pid == 0)
-			c = &calls[i];
-	if (c == NULL) {
-		errno = EAGAIN;
-		return (NULL);
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ctl) == -1)
-		return (NULL);
-	if (watch_fd(ctl[0], SRC_CALL, c - calls, 1) == -1 ||
-	    (c->pid = fork_expendable()) == -1) {
-		error = errno;
-		c->pid = 0;
-		close(ctl[0]);
-		close(ctl[1]);
-		errno = error;
-		return (NULL);
-	}
-	if (c->pid == 0)
-		worker_child(ctl[1]);
-	close(ctl[1]);
-	c->ctl = ctl[0];
-	c->pipe = -1;
-	c->readable = c->dead = c->blocked = 0;
-	return (c);
-}
-
-/* One that waits, or a fresh one. */
-static struct call *
-worker_get(int *fresh)
-{
-	int	 i;
-
-	*fresh = 0;
-	for (i = 0; i < WORKERS; i++)
-		if (calls[i].pid != 0 && calls[i].k == 0)
-			return (&calls[i]);
-	*fresh = 1;
-	return (worker_new());
 }
 
 /* It does not know the mark, or there is none that it could make. */
@@ -224,24 +92,6 @@ call_mark(uint64_t k, const struct gp_call *m)
 	return (1);
 }
 
-/* Those that change no file. */
-static int
-op_reads(uint32_t op)
-{
-	static const uint32_t	 ops[] = {
-		CALL_STAT, CALL_READ, CALL_LIST, CALL_USAGE, CALL_GLOB,
-		CALL_GREP, CALL_LINES, CALL_WATCH, CALL_TREE_GET, CALL_MARK,
-		CALL_DIFF, CALL_UNMARK, CALL_CONNECT, CALL_CHANGES,
-		CALL_CHANGED
-	};
-	size_t			 i;
-
-	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (ops[i] == op)
-			return (1);
-	return (0);
-}
-
 int
 call_writes(void)
 {
@@ -251,43 +101,6 @@ call_writes(void)
 		if (calls[i].pid != 0 && calls[i].k != 0 && calls[i].writes)
 			return (1);
 	return (0);
-}
-
-static void
-call_set(struct call *c, uint64_t k, const struct gp_call *m)
-{
-	c->k = k;
-	c->sent = c->acked = c->base = c->end = c->told = 0;
-	c->total = UINT64_MAX;
-	c->in_over = c->out_over = 0;
-	c->net = m->op == CALL_CONNECT;
-	c->mark[0] = '\0';
-	if ((c->writes = !op_reads(m->op)))
-		changed_meet(NULL);
-}
-
-/*
- * A worker that has the call, or NULL.  One that waited may have died, or not
- * have read yet what came of the input of a call that failed: another one has
- * nothing to do with that.
- */
-static struct call *
-call_give(uint64_t k, const struct gp_call *m, const uint8_t *buf, size_t len,
-    int fd)
-{
-	struct call	*c;
-	int		 fresh;
-
-	do {
-		if ((c = worker_get(&fresh)) == NULL)
-			return (NULL);
-		call_set(c, k, m);
-		if (packet_put(c->ctl, buf, len, fd, MSG_DONTWAIT) ==
-		    (ssize_t)len)
-			return (c);
-		call_leave(c);
-	} while (!fresh);
-	return (NULL);
 }
 
 /* A frame of the runner's: CALL. */
@@ -503,7 +316,7 @@ call_event(uint32_t slot, uint32_t events)
 			call_feed(c);
 	}
 	if (c->k & CALL_OWN)
-		own_event(c);
+		call_own_event(c);
 }
 
 /* Output whose head alone it is: the pipe comes with the first of a call. */
@@ -527,7 +340,7 @@ call_poured(struct call *c, const uint8_t *buf, size_t len, int *fd)
 }
 
 /* A worker's packet: 1 if it is one that it may send now. */
-static int
+int
 call_check(struct call *c, const uint8_t *buf, size_t len, int *over)
 {
 	struct gp_output_end	 oe;
@@ -602,78 +415,6 @@ call_take(struct call *c, uint8_t *buf, size_t size)
 	return (n);
 }
 
-/* A call of our own, about an exec, with the mark that it needs. */
-int
-call_own(uint64_t exec, const struct gp_call *m, int fd)
-{
-	static uint8_t	 buf[GP_HDRLEN + GP_MAX_CALL];
-	uint64_t	 k = exec | CALL_OWN | GP_CALL_BIT;
-	ssize_t		 n;
-
-	n = gp_encode_call(buf, sizeof(buf), k, m);
-	return (n == -1 || call_give(k, m, buf, n, fd) == NULL ? -1 : 0);
-}
-
-/* Nobody waits for it any more. */
-void
-call_own_drop(uint64_t exec)
-{
-	struct call	*c = call_find(exec | CALL_OWN | GP_CALL_BIT);
-
-	if (c != NULL)
-		call_leave(c);
-}
-
-/* A packet of one of ours.  1: there may be more; 0: it is over. */
-static int
-own_packet(struct call *c, const uint8_t *buf, size_t n, int fd)
-{
-	struct gp_call_end	 e;
-	struct gp_output	 m;
-	struct gp_frame		 f;
-	uint64_t		 k = c->k & ~(CALL_OWN | GP_CALL_BIT);
-	int			 over = 0;
-
-	if (call_check(c, buf, n, &over) && gp_get(&f, buf, n,
-	    GP_GUEST) == 1) {
-		if (!over && fd == -1 && gp_decode_output(&m, &f) == 0 &&
-		    changed_take(k, m.data, m.len) == 0)
-			return (1);
-		if (over && gp_decode_call_end(&e, &f) == 0) {
-			call_release(c);
-			changed_end(k, e.code, e.text, fd);
-			return (0);
-		}
-	}
-	if (fd != -1)
-		close(fd);
-	call_leave(c);
-	changed_end(k, CODE_IO_ERROR, "its process failed", -1);
-	return (0);
-}
-
-/* No runner is needed for them, so they wait for none. */
-static void
-own_event(struct call *c)
-{
-	static uint8_t	 buf[GP_MAX_FROM_GUEST];
-	uint64_t	 k = c->k & ~(CALL_OWN | GP_CALL_BIT);
-	ssize_t		 n;
-	int		 fd;
-
-	do {
-		n = packet_get(c->ctl, buf, sizeof(buf), &fd, MSG_DONTWAIT);
-		if (n == -1 && errno == EAGAIN)
-			return;
-		if (n == 0 || (n == -1 && errno != EINTR)) {
-			call_leave(c);
-			changed_end(k, CODE_IO_ERROR, "its process was killed",
-			    -1);
-			return;
-		}
-	} while (n == -1 || own_packet(c, buf, n, fd));
-}
-
 static ssize_t
 call_put_over(uint8_t *buf, size_t size)
 {
@@ -735,90 +476,4 @@ call_busy(void)
 		if (calls[i].pid != 0 && calls[i].k != 0)
 			return (1);
 	return (novers > 0);
-}
-
-int
-call_is_worker(pid_t pid)
-{
-	int	 i;
-
-	for (i = 0; i < WORKERS; i++)
-		if (calls[i].pid == pid)
-			return (1);
-	for (i = 0; i < nleaving; i++)
-		if (leaving[i].pid == pid)
-			return (1);
-	return (0);
-}
-
-/* A status of wait(2): 1 if it was about a worker. */
-int
-call_child(pid_t pid, int status)
-{
-	int	 i;
-
-	if (pid <= 0 || !call_is_worker(pid))
-		return (0);
-	if (WIFSTOPPED(status)) {
-		kill(pid, SIGCONT);
-		return (1);
-	}
-	for (i = 0; i < nleaving; i++)
-		if (leaving[i].pid == pid) {
-			leaving[i] = leaving[--nleaving];
-			return (1);
-		}
-	/* What it has said before it died is still in its socket. */
-	for (i = 0; i < WORKERS; i++)
-		if (calls[i].pid == pid) {
-			if (calls[i].k != 0) {
-				calls[i].readable = calls[i].dead = 1;
-				if (calls[i].k & CALL_OWN)
-					own_event(&calls[i]);
-				return (1);
-			}
-			close(calls[i].ctl);
-			calls[i].pid = 0;
-		}
-	return (1);
-}
-
-/* Who has waited for long takes room among the sandbox's processes. */
-static uint64_t
-idle_timer(void)
-{
-	uint64_t	 at = 0, due;
-	int		 i, n = 0, most = g.idle_max * 32 / WORKER_SHARE;
-
-	if (most > WORKER_IDLE)
-		most = WORKER_IDLE;
-	for (i = 0; i < WORKERS; i++) {
-		if (calls[i].pid == 0 || calls[i].k != 0)
-			continue;
-		due = calls[i].idle + WORKER_TIME;
-		if (n++ >= most || g.stopping || due <= g.now)
-			call_leave(&calls[i]);
-		else if (at == 0 || due < at)
-			at = due;
-	}
-	return (at);
-}
-
-/* Does what is due; when the next is, 0 for never. */
-uint64_t
-call_timer(void)
-{
-	uint64_t	 at = idle_timer();
-	int		 i;
-
-	for (i = 0; i < nleaving; i++) {
-		if (leaving[i].at == 0)
-			continue;
-		if (leaving[i].at <= g.now) {
-			kill(leaving[i].pid, SIGKILL);
-			leaving[i].at = 0;
-		} else if (at == 0 || leaving[i].at < at)
-			at = leaving[i].at;
-	}
-	return (at);
 }

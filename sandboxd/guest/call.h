@@ -1,8 +1,9 @@
 /*
  * Calls inside the guest.
  *
- *	call.c		PID 1's side: which worker has which call, and the
- *			frames between the two and the runner
+ *	call.c		PID 1's side: the frames between workers and runner
+ *	call_worker.c	the workers, and which of them has which call
+ *	call_own.c	calls of PID 1's own
  *	worker.c	a worker: takes one call after the other, and the means
  *			by which an operation reads, writes and ends
  *	pour.c		output that lies in a pipe of a worker's
