@@ -34,6 +34,7 @@ static void		 leave(void) __attribute__((__noreturn__));
 #include "exec.c"
 #include "kill.c"
 #include "link.c"
+#include "link_recv.c"
 static int	worker_pair(int [2]);
 #define socketpair(domain, type, protocol, sv)	worker_pair(sv)
 #include "call.c"

@@ -339,6 +339,11 @@ void		 link_flush(void);
 int		 link_up(void);
 void		 link_refuse(uint64_t, uint32_t, uint32_t);
 uint64_t	 link_timer(void);
+void		 link_welcome(void);
+void		 link_pong(const struct gp_ping *);
+
+/* link_recv.c */
+int		 link_dispatch(const struct gp_frame *);
 
 /* pour.c */
 int		 pour_begin(int, size_t);
