@@ -397,8 +397,8 @@ tree_put(struct ctl *ctl, const char *id, const char *local,
 		return (1);
 	if (strcmp(local, "-") == 0)
 		t.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 5);
-	else if (tree_start(&t, 1, how & TREE_NO_SECRETS ? "si" :
-	    "i", patterns) != 0) {
+	else if (tree_start(&t, 1, how & TREE_FILES ? "f" :
+	    how & TREE_NO_SECRETS ? "si" : "i", patterns) != 0) {
 		free(patterns);
 		return (1);
 	}

@@ -270,6 +270,10 @@ int		 cmd_mv(struct ctl *);
 int		 cmd_rm(struct ctl *);
 int		 cmd_stat(struct ctl *);
 
+/* cmd_skills.c */
+int		 cmd_skills_list(struct ctl *);
+int		 cmd_skills_push(struct ctl *);
+
 /* cmd_diff.c */
 #define MARK_SEED	"seed"	/* of what create -C gives a sandbox */
 int		 cmd_diff(struct ctl *);
@@ -291,12 +295,14 @@ int		 tree_get(struct ctl *, const char *, const char *);
 int		 tree_patch(struct ctl *, const char *, const char *);
 #define TREE_QUIET	0x1	/* no object of it with -j */
 #define TREE_NO_SECRETS	0x2	/* keys and the like stay here */
+#define TREE_FILES	0x4	/* files and directories alone, all of them */
 int		 tree_size(struct ctl *, const char *, int, uint64_t *,
 		    uint64_t *);
 int		 tree_put(struct ctl *, const char *, const char *,
 		    const char *, int);
 
 /* seed.c */
+int		 seed_split(const char *, char *, size_t, const char **);
 int		 seeds_check(struct ctl *);
 int		 seeds_put(struct ctl *, char *);
 void		 seeds_dir(struct ctl *, char *);

@@ -12,7 +12,7 @@
 #include "sandboxctl.h"
 
 /* local:remote, of which only the remote one may have no colon. */
-static int
+int
 seed_split(const char *seed, char *local, size_t size, const char **remote)
 {
 	const char	*p = strrchr(seed, ':');

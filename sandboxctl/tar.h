@@ -35,6 +35,7 @@
 #define TAR_SECRETS	's'	/* keys and the like stay here */
 #define TAR_IGNORE	'i'	/* as the ignore file of the tree says */
 #define TAR_COUNT	'n'	/* files and bytes, nothing is read or written */
+#define TAR_FILES	'f'	/* no links, FIFOs and the like, nor a word of them */
 #define TAR_HAS(f, c)	(strchr(f, c) != NULL)
 
 #define TAR_IGNORE_FILE	".sandboxignore"

@@ -271,6 +271,7 @@ tar_pack(const char *flags, const char *limit, const char *path,
 	p.wanted = pack_wanted;
 	p.arg = &t;
 	p.ignore = ig;
+	p.files = TAR_HAS(flags, TAR_FILES);
 	p.limit = strtoull(limit, NULL, 10);
 	error = pack(&p, place.fd);
 	counts(p.entries, p.notes, p.bytes);

@@ -33,6 +33,7 @@ if need pkg-config have pkg-config && [ -z "$missing" ]; then
 	need libmd-dev pkg-config --exists libmd
 	need libseccomp-dev pkg-config --exists libseccomp
 	need libcurl4-openssl-dev pkg-config --exists libcurl
+	need libyaml-dev pkg-config --exists yaml-0.1
 	need libarchive-dev pkg-config --exists libarchive
 	need libdb5.3-dev have_db
 fi

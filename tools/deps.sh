@@ -5,7 +5,7 @@ set -eu
 
 PACKAGES="gcc libc6-dev make bison pkg-config musl-tools
 	libbsd-dev libevent-dev libmsgpack-dev libjansson-dev libmd-dev
-	libcurl4-openssl-dev libarchive-dev libdb5.3-dev libseccomp-dev
+	libcurl4-openssl-dev libarchive-dev libdb5.3-dev libyaml-dev libseccomp-dev
 	kyua atf-sh libatf-dev clang libclang-rt-14-dev mandoc cppcheck
 	bmake busybox-static e2fsprogs python3 rootlesskit tmux uidmap
 	procps util-linux mount passwd"

@@ -6,8 +6,8 @@
 # the others comes upon.
 
 TARGETS="f_chan f_client f_conf f_engine f_filerec f_front f_glob f_gproto
-    f_grep f_guest f_imsg f_msg f_ops f_patch f_print f_record f_runner f_session f_spec
-    f_tar"
+    f_grep f_guest f_imsg f_msg f_ops f_patch f_print f_record f_runner f_session
+    f_skill f_spec f_tar"
 
 for t in $TARGETS; do
 	eval "${t}_head() {
@@ -101,6 +101,11 @@ sources()
 			    sandboxctl/base64.c \
 			    $SPEC lib/spec_refuse.c lib/codes.c \
 			    $MSG ;;
+	f_skill)	echo regress/fuzz/fuzz.c sandboxctl/skill_front.c \
+			    sandboxctl/skill_list.c sandboxctl/output.c \
+			    sandboxctl/output_json.c sandboxctl/json_lack.c \
+			    sandboxctl/base64.c \
+			    $SPEC lib/codes.c lib/text.c $MSG ;;
 	f_tar)		echo regress/fuzz/fuzz.c sandboxd/guest/tar_read.c \
 			    sandboxd/guest/tar_write.c ;;
 	f_spec)		echo $SPEC lib/codes.c $MSG ;;
@@ -116,6 +121,7 @@ libs()
 	f_engine|f_ops)	echo -ljansson -levent_core ;;
 	f_print|f_session) echo -ljansson ;;
 	f_runner)	echo -levent_core ;;
+	f_skill)	echo -lyaml -ljansson ;;
 	f_record)	echo -lmd -levent_core ;;
 	esac
 }

@@ -200,6 +200,8 @@ pack_one(struct pack *p, const struct walk_entry *w)
 		    "a path is too long"));
 	if (w->type == DT_REG)
 		return (pack_file(p, w));
+	if (p->files && w->type != DT_DIR)
+		return (0);
 	if (w->type != DT_DIR && w->type != DT_LNK)
 		return (pack_note(p, w->path, CODE_NOT_FILE,
 		    kinds[w->type & 15] == NULL ? "no regular file" :

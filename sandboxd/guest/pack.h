@@ -66,6 +66,7 @@ struct pack {
 	int		(*wanted)(void *);
 	void		*arg;
 	const struct ignore *ignore;	/* or NULL */
+	int		 files;		/* and directories alone */
 	uint64_t	 limit;		/* bytes in files, 0: any */
 	uint64_t	 entries;
 	uint64_t	 notes;
