@@ -4,11 +4,11 @@
  *
  * regress-srcs: testbroker.c fakeengine.c fakes.c
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fakes.h"
+#include "usage.h"
 
 #define HEAD	"HTTP/1.1 200 OK\r\n"
 
@@ -95,41 +95,11 @@ ATF_TC_BODY(odd_image, tc)
 	}
 }
 
-static int
-count_files(pid_t pid)
-{
-	struct dirent	*de;
-	char		 name[64];
-	DIR		*dir;
-	int		 n = 0;
-
-	snprintf(name, sizeof(name), "/proc/%d/fd", (int)pid);
-	ATF_REQUIRE((dir = opendir(name)) != NULL);
-	while ((de = readdir(dir)) != NULL)
-		n++;
-	closedir(dir);
-	return (n);
-}
-
-static long
-resident(pid_t pid)
-{
-	char	 name[64];
-	FILE	*f;
-	long	 all, pages = 0;
-
-	snprintf(name, sizeof(name), "/proc/%d/statm", (int)pid);
-	ATF_REQUIRE((f = fopen(name, "r")) != NULL);
-	ATF_REQUIRE(fscanf(f, "%ld %ld", &all, &pages) == 2);
-	fclose(f);
-	return (pages * sysconf(_SC_PAGESIZE));
-}
-
 /* What is freed is kept for a while by the sanitizer. */
 #ifdef __SANITIZE_ADDRESS__
-#define GROWTH	(1L << 30)
+#define GROWTH	(1L << 20)	/* KiB */
 #else
-#define GROWTH	(4L << 20)
+#define GROWTH	(4L << 10)
 #endif
 
 /* After many answers that made no sense the broker is as large as before. */
@@ -164,15 +134,15 @@ ATF_TC_BODY(leaks, tc)
 			    &m), MSG_INVENTORY_END);
 		}
 		if (pass == 1) {
-			files = count_files(tb.pid);
-			memory = resident(tb.pid);
+			files = usage_fds(tb.pid);
+			memory = usage_kb(tb.pid);
 		}
 	}
 	/* The kept connections may be one or another. */
-	ATF_CHECK_MSG(count_files(tb.pid) <= files + 8, "%d descriptors "
-	    "after %d", count_files(tb.pid), files);
-	ATF_CHECK_MSG(resident(tb.pid) < memory + GROWTH, "%ld bytes after %ld",
-	    resident(tb.pid), memory);
+	ATF_CHECK_MSG(usage_fds(tb.pid) <= files + 8, "%d descriptors "
+	    "after %d", usage_fds(tb.pid), files);
+	ATF_CHECK_MSG(usage_kb(tb.pid) < memory + GROWTH, "%ld KiB after %ld",
+	    usage_kb(tb.pid), memory);
 	end();
 }
 

@@ -162,13 +162,20 @@ ATF_TC_BODY(options, tc)
 	ATF_CHECK_STREQ("12", ctl.user);
 	ATF_CHECK_STREQ("/w", ctl.dir);
 	parse_free(&ctl);
-
 	ATF_REQUIRE_EQ(0, line(&ctl, "create -M 64M", err, sizeof(err)));
 	ATF_CHECK_EQ(64ULL << 20, ctl.tmpfs);
 	ATF_CHECK_EQ(0, ctl.disk);
 	ATF_REQUIRE_EQ(0, line(&ctl, "run -M 1G true", err, sizeof(err)));
 	ATF_CHECK_EQ(1ULL << 30, ctl.tmpfs);
-	/* A time has a unit where it may be long. */
+}
+
+/* A time has a unit where it may be long. */
+ATF_TC_WITHOUT_HEAD(times);
+ATF_TC_BODY(times, tc)
+{
+	struct ctl	 ctl;
+	char		 err[256];
+
 	ATF_REQUIRE_EQ(0, line(&ctl, "create -T 1.5h -q none", err,
 	    sizeof(err)));
 	ATF_CHECK_EQ(5400000, ctl.lifetime);
@@ -193,8 +200,15 @@ ATF_TC_BODY(options, tc)
 	ATF_CHECK_EQ(-1, line(&ctl, "create -T h", err, sizeof(err)));
 	ATF_CHECK_EQ(-1, line(&ctl, "create -q 1y", err, sizeof(err)));
 	ATF_CHECK_EQ(-1, line(&ctl, "create -q -1", err, sizeof(err)));
+}
 
-	/* What follows the id is the command's own, options and all. */
+/* What follows the id is the command's own, options and all. */
+ATF_TC_WITHOUT_HEAD(arguments);
+ATF_TC_BODY(arguments, tc)
+{
+	struct ctl	 ctl;
+	char		 err[256];
+
 	ATF_REQUIRE_EQ(0, line(&ctl, "exec -t 0.25 web ls -d -t -- x", err,
 	    sizeof(err)));
 	ATF_CHECK_EQ(250, ctl.timeout);
@@ -210,6 +224,14 @@ ATF_TC_BODY(options, tc)
 	ATF_REQUIRE_EQ(0, line(&ctl, "run -- -x y", err, sizeof(err)));
 	ATF_REQUIRE_EQ(2, ctl.argc);
 	ATF_CHECK_STREQ("-x", ctl.argv[0]);
+}
+
+ATF_TC_WITHOUT_HEAD(others);
+ATF_TC_BODY(others, tc)
+{
+	struct ctl	 ctl;
+	char		 err[256];
+
 	ATF_REQUIRE_EQ(0, line(&ctl, "events -fn 12 web", err, sizeof(err)));
 	ATF_CHECK_EQ(1, ctl.follow);
 	ATF_CHECK_EQ(12, ctl.from);
@@ -385,6 +407,9 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, commands_found);
 	ATF_TP_ADD_TC(tp, table);
 	ATF_TP_ADD_TC(tp, options);
+	ATF_TP_ADD_TC(tp, times);
+	ATF_TP_ADD_TC(tp, arguments);
+	ATF_TP_ADD_TC(tp, others);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, values);
 	return (atf_no_error());

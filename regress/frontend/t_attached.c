@@ -11,7 +11,6 @@
 #include <netinet/in.h>
 
 #include <atf-c.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,25 +25,9 @@
 #include "fusefs.h"
 #include "harness.h"
 #include "passfd.h"
+#include "usage.h"
 
 #define FD_BIT	(1U << 31)
-
-/* How many descriptors the frontend has. */
-static int
-descriptors_of(pid_t pid)
-{
-	char		 path[64];
-	struct dirent	*e;
-	DIR		*d;
-	int		 n = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	ATF_REQUIRE((d = opendir(path)) != NULL);
-	while ((e = readdir(d)) != NULL)
-		n += e->d_name[0] != '.';
-	closedir(d);
-	return (n);
-}
 
 static void
 header(struct imsg_hdr *h, uint32_t id, uint32_t mark)
@@ -90,13 +73,13 @@ ROOT_TEST(thrown_away, "(b4) 1, 2 and 250 descriptors beside a message")
 	(void)tc;
 	begin();
 	cl_greet(&fe, &c, 0);
-	before = descriptors_of(fe.pid);
+	before = usage_fds(fe.pid);
 	ATF_REQUIRE(pipe2(p, O_CLOEXEC) == 0);
 	for (round = 0; round < 10; round++)
 		for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 			attach(&c, ++id, p[1], counts[i]);
 			answer_ping(&c, id);
-			ATF_REQUIRE_EQ(before, descriptors_of(fe.pid));
+			ATF_REQUIRE_EQ(before, usage_fds(fe.pid));
 		}
 	close(p[1]);
 	/* Nobody has it: the pipe is at its end. */

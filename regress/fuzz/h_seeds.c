@@ -249,6 +249,30 @@ frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
 	step(0, buf, n);
 }
 
+/* What a runner says to the guest. */
+static const struct gp_welcome	 welcome = { GP_VERSION };
+static const struct gp_start	 start = {
+	.flags = GP_START_INPUT, .argc = 1, .args = "sh", .argslen = 3,
+	.env = "", .dir = "/"
+};
+static const struct gp_start	 start_tty = {
+	.flags = GP_START_INPUT | GP_START_TTY, .rows = 24, .cols = 80,
+	.argc = 1, .args = "sh", .argslen = 3, .env = "", .dir = "/"
+};
+static const struct gp_start	 start_changes = {
+	.flags = GP_START_CHANGES | GP_START_SCOPE, .scope = "+a/**\n-b",
+	.argc = 1, .args = "sh", .argslen = 3, .env = "", .dir = "/"
+};
+static const struct gp_resume	 resume = { 0, 0 };
+static const struct gp_ack	 ack = { GP_STDOUT, 257 };
+static const struct gp_input	 input = { 0, (const uint8_t *)"in", 2 };
+static const struct gp_input_end input_end = { 2 };
+static const struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
+static const struct gp_resize	 resize = { 25, 81 };
+static const struct gp_cancel	 cancel = { 1000 };
+static const struct gp_stop	 stop = { 1000 };
+static const struct gp_ping	 ping;
+
 /*
  * The i-th word of a runner to the guest; 0: none, but a step of what its
  * commands do meanwhile.
@@ -256,31 +280,6 @@ frame(uint8_t *buf, ssize_t n, int of_guest, unsigned int number)
 static ssize_t
 word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 {
-	static const struct gp_welcome	 welcome = { GP_VERSION };
-	static const struct gp_start	 start = {
-		.flags = GP_START_INPUT, .argc = 1, .args = "sh",
-		.argslen = 3, .env = "", .dir = "/"
-	};
-	static const struct gp_resume	 resume = { 0, 0 };
-	static const struct gp_ack	 ack = { GP_STDOUT, 257 };
-	static const struct gp_input	 input = { 0, (const uint8_t *)"in",
-	    2 };
-	static const struct gp_input_end input_end = { 2 };
-	static const struct gp_signal	 sig = { 15, GP_SIGNAL_TREE };
-	static const struct gp_start	 start_tty = {
-		.flags = GP_START_INPUT | GP_START_TTY, .rows = 24, .cols = 80,
-		.argc = 1, .args = "sh", .argslen = 3, .env = "", .dir = "/"
-	};
-	static const struct gp_resize	 size_m = { 25, 81 };
-	static const struct gp_start	 start_changes = {
-		.flags = GP_START_CHANGES | GP_START_SCOPE,
-		.scope = "+a/**\n-b", .argc = 1, .args = "sh",
-		.argslen = 3, .env = "", .dir = "/"
-	};
-	static const struct gp_cancel	 cancel = { 1000 };
-	static const struct gp_stop	 stop = { 1000 };
-	static const struct gp_ping	 ping;
-
 	switch (i) {
 	case 0:
 	case 10:
@@ -321,7 +320,7 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 	case 16:
 		return (gp_encode_start(buf, size, 2, &start_tty));
 	case 17:
-		return (gp_encode_resize(buf, size, 2, &size_m));
+		return (gp_encode_resize(buf, size, 2, &resize));
 	case 18:
 		return (gp_encode_start(buf, size, 3, &start_changes));
 	case 19:
@@ -338,115 +337,87 @@ word_to_guest(uint8_t *buf, size_t size, unsigned int i)
 	}
 }
 
+/* What a guest says to the runner. */
+static const struct gp_hello	 hello = {
+	.version = GP_VERSION, .boot = 1, .pid = 1, .release = "1"
+};
+static const struct gp_state	 state = { .state = GP_ST_RUNNING, .pid = 7 };
+static const struct gp_states_end states_end = { 1 };
+static const struct gp_started	 started = { 7, 1 };
+static const struct gp_not_started not_started = { GP_NS_NOENT, 2 };
+static const struct gp_output	 output = { GP_STDOUT, 0,
+    (const uint8_t *)"out", 3 };
+static const struct gp_input_ack input_ack = { 0, 0 };
+static const struct gp_exit	 said_all = { .kind = GP_EXITED, .out_len = 3 };
+static const struct gp_exit	 said_none = { .kind = GP_EXITED };
+static const struct gp_background background = { 1, 2 };
+static const struct gp_changed	 changed = {
+	.count = { [GP_MADE] = 1, [GP_RENAMED] = 2 },
+	.flags = GP_CHANGED_MORE, .text = "", .list = "\1d/\0\4a\n\0b",
+	.listlen = 9
+};
+
+/* The i-th word of a guest to the runner; 0: none, but a step of its own. */
+static ssize_t
+word_to_runner(uint8_t *buf, size_t size, unsigned int i)
+{
+	switch (i) {
+	case 0:
+		/* Execs of all kinds are ordered. */
+		step(2, "\1", 1);
+		step(2, "\2", 1);
+		step(2, "\3", 1);
+		step(2, "\4\102\0\0", 4);	/* its changes told */
+		return (0);
+	case 1:
+		return (gp_encode_hello(buf, size, &hello));
+	case 2:
+		return (gp_encode_state(buf, size, 1, &state));
+	case 3:
+		return (gp_encode_states_end(buf, size, &states_end));
+	case 4:
+		return (gp_encode_started(buf, size, 1, &started));
+	case 5:
+		return (gp_encode_output(buf, size, 1, &output));
+	case 6:
+		return (gp_encode_input_ack(buf, size, 1, &input_ack));
+	case 7:
+		return (gp_encode_not_started(buf, size, 2, &not_started));
+	case 8:
+		return (gp_encode_exit(buf, size, 1, &said_all));
+	case 9:
+		return (gp_encode_background(buf, size, 1, &background));
+	case 10:
+		step(3, "\1", 1);	/* the store forgets */
+		return (0);
+	case 11:
+		return (gp_encode_changed(buf, size, 4, &changed));
+	default:
+		return (gp_encode_exit(buf, size, 4, &said_none));
+	}
+}
+
+/*
+ * The words of one side's life: each frame was a seed alone, all of them up
+ * to it are another.
+ */
 static void
-to_guest(void)
+life(const char *target, int of_guest, unsigned int words,
+    ssize_t (*word)(uint8_t *, size_t, unsigned int))
 {
 	uint8_t		 buf[SEED_MAX], all[SEED_MAX];
 	size_t		 nall = 0;
 	unsigned int	 i;
 	ssize_t		 n;
 
-	for (i = 0; i < 23; i++) {
-		if ((n = word_to_guest(BUF, i)) != 0)
-			frame(buf, n, 0, i);
-		/* Each frame was a seed alone; all of them are another. */
+	for (i = 0; i < words; i++) {
+		if ((n = word(BUF, i)) != 0)
+			frame(buf, n, of_guest, i);
 		memcpy(all + nall, s.data, s.len);
 		nall += s.len;
 		s.len = 0;
 		add(all, nall);
-		seed("f_guest", "life", i);
-	}
-}
-
-/* A guest's word to the runner. */
-static void
-to_runner(void)
-{
-	struct gp_hello		 hello;
-	struct gp_state		 state;
-	struct gp_states_end	 end = { 1 };
-	struct gp_started	 started = { 7, 1 };
-	struct gp_not_started	 not_started = { GP_NS_NOENT, 2 };
-	struct gp_output	 output = { GP_STDOUT, 0,
-	    (const uint8_t *)"out", 3 };
-	struct gp_input_ack	 input_ack = { 0, 0 };
-	struct gp_exit		 xit;
-	struct gp_background	 background = { 1, 2 };
-	struct gp_changed	 changed = { .count = { [GP_MADE] = 1,
-				    [GP_RENAMED] = 2 }, .text = "",
-				    .flags = GP_CHANGED_MORE,
-				    .list = "\1d/\0\4a\n\0b", .listlen = 9 };
-	uint8_t			 buf[SEED_MAX], all[SEED_MAX];
-	size_t			 nall = 0;
-	unsigned int		 i;
-	ssize_t			 n;
-
-	memset(&hello, 0, sizeof(hello));
-	hello.version = GP_VERSION;
-	hello.boot = 1;
-	hello.pid = 1;
-	hello.release = "1";
-	memset(&state, 0, sizeof(state));
-	state.state = GP_ST_RUNNING;
-	state.pid = 7;
-	memset(&xit, 0, sizeof(xit));
-	xit.kind = GP_EXITED;
-	xit.out_len = 3;
-	for (i = 0; i < 13; i++) {
-		n = 0;
-		switch (i) {
-		case 0:
-			/* Execs of all kinds are ordered. */
-			step(2, "\1", 1);
-			step(2, "\2", 1);
-			step(2, "\3", 1);
-			step(2, "\4\102\0\0", 4); /* its changes told */
-			break;
-		case 1:
-			n = gp_encode_hello(BUF, &hello);
-			break;
-		case 2:
-			n = gp_encode_state(BUF, 1, &state);
-			break;
-		case 3:
-			n = gp_encode_states_end(BUF, &end);
-			break;
-		case 4:
-			n = gp_encode_started(BUF, 1, &started);
-			break;
-		case 5:
-			n = gp_encode_output(BUF, 1, &output);
-			break;
-		case 6:
-			n = gp_encode_input_ack(BUF, 1, &input_ack);
-			break;
-		case 7:
-			n = gp_encode_not_started(BUF, 2, &not_started);
-			break;
-		case 8:
-			n = gp_encode_exit(BUF, 1, &xit);
-			break;
-		case 9:
-			n = gp_encode_background(BUF, 1, &background);
-			break;
-		case 10:
-			step(3, "\1", 1);	/* the store forgets */
-			break;
-		case 11:
-			n = gp_encode_changed(BUF, 4, &changed);
-			break;
-		case 12:
-			xit.out_len = 0;
-			n = gp_encode_exit(BUF, 4, &xit);
-			break;
-		}
-		if (n != 0)
-			frame(buf, n, 1, i);
-		memcpy(all + nall, s.data, s.len);
-		nall += s.len;
-		s.len = 0;
-		add(all, nall);
-		seed("f_runner", "life", i);
+		seed(target, "life", i);
 	}
 }
 
@@ -589,8 +560,8 @@ main(int argc, char *argv[])
 		if ((def = msg_def(i)) != NULL)
 			message(def);
 	records();
-	to_guest();
-	to_runner();
+	life("f_guest", 0, 23, word_to_guest);
+	life("f_runner", 1, 13, word_to_runner);
 	seeds_call();
 	operations();
 	clients();

@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <atf-c.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include "harness.h"
 #include "passfd.h"
+#include "usage.h"
 
 ROOT_TC(cuts, "fifty cuts during output: each byte once, the true end")
 {
@@ -311,22 +311,6 @@ ROOT_TC(late, "the guest waits for its socket, and for its directory")
 	rig_end(r);
 }
 
-static int
-count_fds(const struct rig *r)
-{
-	char		 path[64];
-	struct dirent	*d;
-	DIR		*dir;
-	int		 n = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)r->pid);
-	ATF_REQUIRE((dir = opendir(path)) != NULL);
-	while ((d = readdir(dir)) != NULL)
-		n += d->d_name[0] != '.';
-	closedir(dir);
-	return (n);
-}
-
 /*
  * One descriptor lost in a round is ten in the end; how many reapers wait for
  * the next command at the time of the count, with two each, is chance.
@@ -363,9 +347,9 @@ ROOT_TC(leaks, "nothing is left of what was forgotten")
 		rig_sync(r);
 		rig_sync(r);
 		if (i == 0)
-			before = count_fds(r);
+			before = usage_fds(r->pid);
 		else
-			ATF_CHECK(count_fds(r) <= before + WAITING);
+			ATF_CHECK(usage_fds(r->pid) <= before + WAITING);
 	}
 	rig_end(r);
 }
@@ -382,7 +366,7 @@ ROOT_TC(descriptors, "a descriptor that comes with a frame is thrown away")
 	(void)tc;
 	rig_boot(r);
 	rig_sync(r);
-	before = count_fds(r);
+	before = usage_fds(r->pid);
 	ATF_REQUIRE(pipe(p) == 0);
 	len = gp_encode_ping(buf, sizeof(buf), &m);
 	r->pongs = 0;
@@ -391,7 +375,7 @@ ROOT_TC(descriptors, "a descriptor that comes with a frame is thrown away")
 	close(p[1]);
 	ATF_CHECK_EQ(0, read(p[0], &ch, 1));
 	/* The spare may have been made meanwhile. */
-	ATF_CHECK(count_fds(r) <= before + WAITING);
+	ATF_CHECK(usage_fds(r->pid) <= before + WAITING);
 	rig_end(r);
 }
 

@@ -3,13 +3,13 @@
 #include <sys/socket.h>
 
 #include <atf-c.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "marks.c"
+#include "usage.h"
 
 #define FDS	3
 
@@ -45,19 +45,6 @@ put(size_t len, size_t nfds)
 	ATF_REQUIRE_EQ((ssize_t)len, sendmsg(ends[1], &mh, MSG_NOSIGNAL));
 }
 
-static int
-descriptors(void)
-{
-	DIR	*dir;
-	int	 n = 0;
-
-	ATF_REQUIRE((dir = opendir("/proc/self/fd")) != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return (n);
-}
-
 /* What comes with it is the one that is told, and no other. */
 ATF_TC_WITHOUT_HEAD(left);
 ATF_TC_BODY(left, tc)
@@ -69,7 +56,7 @@ ATF_TC_BODY(left, tc)
 	(void)tc;
 	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 	    ends) == 0);
-	had = descriptors();
+	had = usage_fds(getpid());
 	for (len = 0; len < 3; len++)
 		for (nfds = 1; nfds <= FDS; nfds++) {
 			put(len, nfds);
@@ -79,9 +66,9 @@ ATF_TC_BODY(left, tc)
 				close(fd);
 			/* The end of it, after which nobody looks. */
 			ATF_CHECK(len > 0 || fd == -1);
-			ATF_CHECK_EQ_MSG(had, descriptors(),
+			ATF_CHECK_EQ_MSG(had, usage_fds(getpid()),
 			    "%zu bytes, %zu descriptors: %d are left", len,
-			    nfds, descriptors() - had);
+			    nfds, usage_fds(getpid()) - had);
 		}
 }
 
@@ -93,12 +80,12 @@ ATF_TC_BODY(keep, tc)
 	int	 had, i;
 
 	(void)tc;
-	had = descriptors();
+	had = usage_fds(getpid());
 	for (i = 0; i < 3 * MARKS; i++) {
 		snprintf(name, sizeof(name), "m%d", i % (MARKS + 1));
 		(void)mark_keep(name, dup(STDIN_FILENO));
 		ATF_CHECK_EQ(had + (i < MARKS ? i + 1 : MARKS),
-		    descriptors());
+		    usage_fds(getpid()));
 	}
 	ATF_CHECK_EQ(-1, mark_drop(""));
 	for (i = 0; i < MARKS; i++) {
@@ -106,7 +93,7 @@ ATF_TC_BODY(keep, tc)
 		ATF_CHECK_EQ(0, mark_drop(name));
 		ATF_CHECK_EQ(-1, mark_fd(name));
 	}
-	ATF_CHECK_EQ(had, descriptors());
+	ATF_CHECK_EQ(had, usage_fds(getpid()));
 }
 
 ATF_TP_ADD_TCS(tp)

@@ -488,85 +488,66 @@ ATF_TC_BODY(pour_drained, tc)
 	ATF_CHECK_EQ(-1, pour_out(s[0]));
 }
 
-/* Heads of a worker that lies: its call ends, and nothing is promised. */
+/*
+ * Heads of a worker that lies: of more than there is, of what is not next, of
+ * a file that is not there, of one while another is under way, of a socket.
+ * Its call ends, and nothing is promised.
+ */
+static const struct lie {
+	uint64_t	 off;
+	uint32_t	 len;		/* that it says of */
+	int		 has;		/* bytes in the file, -1: none comes */
+	int		 before;	/* of one that is true, first */
+	int		 socket;
+} lies[] = {
+	{ 0, 101, 100, 0, 0 },
+	{ 1, 10, 100, 0, 0 },
+	{ 0, 10, -1, 0, 0 },
+	{ 10, 10, 100, 10, 0 },
+	{ 0, 2, 2, 0, 1 },
+};
+
 static void
-refused(void)
+lie(const struct lie *l)
 {
+	int	 p[2] = { -1, -1 }, q[2];
+
+	start(1);
+	if (l->before > 0) {
+		make_pipe(q, 100);
+		says(0, l->before, q[0]);
+		pours(0, l->before);
+		close(q[0]);
+	}
+	if (l->socket) {
+		ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, p));
+		ATF_REQUIRE_EQ(l->has, write(p[1], "xx", l->has));
+	} else if (l->has >= 0)
+		make_pipe(p, l->has);
+	says(l->off, l->len, p[0]);
+	close(p[0]);
 	told(1, CODE_IO_ERROR);
 	ATF_CHECK(!pour_busy());
 	told_nothing();
+	if (p[1] != -1)
+		ATF_CHECK(alone(p[1]));
+	if (l->before > 0)
+		ATF_CHECK(alone(q[1]));
 }
 
-ATF_TC_WITHOUT_HEAD(pour_short);
-ATF_TC_BODY(pour_short, tc)
-{
-	int	 p[2];
+#define LIE(name, i)							\
+	ATF_TC_WITHOUT_HEAD(name);					\
+	ATF_TC_BODY(name, tc)						\
+	{								\
+		(void)tc;						\
+		lie(&lies[i]);						\
+	}
 
-	(void)tc;
-	start(1);
-	make_pipe(p, 100);
-	says(0, 101, p[0]);
-	close(p[0]);
-	refused();
-	ATF_CHECK(alone(p[1]));
-}
-
-ATF_TC_WITHOUT_HEAD(pour_gap);
-ATF_TC_BODY(pour_gap, tc)
-{
-	int	 p[2];
-
-	(void)tc;
-	start(1);
-	make_pipe(p, 100);
-	says(1, 10, p[0]);
-	close(p[0]);
-	refused();
-	ATF_CHECK(alone(p[1]));
-}
-
-ATF_TC_WITHOUT_HEAD(pour_none);
-ATF_TC_BODY(pour_none, tc)
-{
-	(void)tc;
-	start(1);
-	says(0, 10, -1);
-	refused();
-}
-
-ATF_TC_WITHOUT_HEAD(pour_second);
-ATF_TC_BODY(pour_second, tc)
-{
-	int	 p[2], q[2];
-
-	(void)tc;
-	start(1);
-	make_pipe(p, 100);
-	make_pipe(q, 100);
-	says(0, 10, p[0]);
-	pours(0, 10);
-	says(10, 10, q[0]);
-	close(p[0]);
-	close(q[0]);
-	refused();
-	ATF_CHECK(alone(p[1]));
-	ATF_CHECK(alone(q[1]));
-}
-
-ATF_TC_WITHOUT_HEAD(pour_socket);
-ATF_TC_BODY(pour_socket, tc)
-{
-	int	 s[2];
-
-	(void)tc;
-	start(1);
-	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, s));
-	ATF_REQUIRE_EQ(2, write(s[1], "xx", 2));
-	says(0, 2, s[0]);
-	close(s[0]);
-	refused();
-	ATF_CHECK(alone(s[1]));
-}
+LIE(pour_short, 0)
+LIE(pour_gap, 1)
+LIE(pour_none, 2)
+LIE(pour_second, 3)
+LIE(pour_socket, 4)
 
 ATF_TP_ADD_TCS(tp)
 {

@@ -14,7 +14,6 @@
 #include <netinet/in.h>
 
 #include <atf-c.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,6 +27,7 @@
 #include "harness.h"
 #include "passfd.h"
 #include "runner.h"
+#include "usage.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS	83		/* Linux 6.16 */
@@ -93,22 +93,6 @@ ATF_TC_BODY(stranger, tc)
 	rig_end(r);
 }
 
-static int
-count_files(pid_t pid)
-{
-	struct dirent	*de;
-	char		 name[64];
-	DIR		*dir;
-	int		 n = 0;
-
-	snprintf(name, sizeof(name), "/proc/%d/fd", (int)pid);
-	ATF_REQUIRE((dir = opendir(name)) != NULL);
-	while ((de = readdir(dir)) != NULL)
-		n++;
-	closedir(dir);
-	return (n);
-}
-
 /* Descriptors beside a frame never arrive. */
 ATF_TC_WITHOUT_HEAD(descriptors);
 ATF_TC_BODY(descriptors, tc)
@@ -127,7 +111,7 @@ ATF_TC_BODY(descriptors, tc)
 	start_exec(r, 1, 1, 0, 0);
 	player_frame(p, GP_START, &f);
 	rig_alive(r);
-	before = count_files(r->pid);
+	before = usage_fds(r->pid);
 	len = gp_encode_output(b, sizeof(b), 1, &o);
 	/* Newer kernels refuse them for the runner; then without. */
 	if (passfd_send(p->fd, b, len, 2, 16, 0) == -1) {
@@ -136,7 +120,7 @@ ATF_TC_BODY(descriptors, tc)
 	}
 	player_exit(p, 1, 0, 3, 0);
 	ATF_REQUIRE_EQ(3, from_store(r, MSG_ENDED)->u.ended.length1);
-	ATF_REQUIRE_EQ(before, count_files(r->pid));
+	ATF_REQUIRE_EQ(before, usage_fds(r->pid));
 	player_free(p);
 	rig_end(r);
 }
@@ -180,7 +164,7 @@ ATF_TC_BODY(own_fuse, tc)
 	start_exec(r, 2, 1, 0, 0);
 	player_frame(p, GP_START, &f);
 	rig_alive(r);
-	before = count_files(r->pid);
+	before = usage_fds(r->pid);
 	len = gp_encode_output(b, sizeof(b), 1, &o);
 	/* Where there is no FUSE, or a kernel refuses all: without. */
 	if (fusefs_send(p->fd, b, len) == 0)
@@ -191,7 +175,7 @@ ATF_TC_BODY(own_fuse, tc)
 		;
 	good_exec(r, good, 2);
 	rig_alive(r);
-	ATF_CHECK_EQ(before, count_files(r->pid));
+	ATF_CHECK_EQ(before, usage_fds(r->pid));
 	player_cut(p);
 	(void)from_store(r, MSG_GUEST_GONE);
 	good_exec(r, good, 3);
@@ -256,7 +240,7 @@ ATF_TC_BODY(lingers, tc)
 	start_exec(r, 2, 1, 0, 0);
 	player_frame(p, GP_START, &f);
 	rig_alive(r);
-	before = count_files(r->pid);
+	before = usage_fds(r->pid);
 	for (i = 1; i <= 5; i++, o.off += 3) {
 		len = gp_encode_output(b, sizeof(b), 1, &o);
 		/* Ours is not to be the last one: it does not read yet. */
@@ -272,7 +256,7 @@ ATF_TC_BODY(lingers, tc)
 	player_exit(p, 1, 0, o.off, 0);
 	while (from_store(r, MSG_ENDED)->u.ended.n != 2)
 		;
-	ATF_CHECK_EQ(before, count_files(r->pid));
+	ATF_CHECK_EQ(before, usage_fds(r->pid));
 	player_free(good);
 	player_free(p);
 	rig_end(r);

@@ -21,6 +21,7 @@
 #include "eventdb.h"
 #include "eventlog.h"
 #include "scratch.h"
+#include "usage.h"
 
 static struct eventdb	 db;
 static struct eventlog	 lg;
@@ -514,31 +515,6 @@ ATF_TC_BODY(damaged_page, tc)
 	refused("events.db");
 }
 
-static long
-resident(void)
-{
-	FILE	*f;
-	long	 all, pages = 0;
-
-	ATF_REQUIRE((f = fopen("/proc/self/statm", "r")) != NULL);
-	ATF_REQUIRE(fscanf(f, "%ld %ld", &all, &pages) == 2);
-	fclose(f);
-	return (pages * sysconf(_SC_PAGESIZE) / 1024);
-}
-
-static int
-descriptors(void)
-{
-	DIR	*dir;
-	int	 n = 0;
-
-	ATF_REQUIRE((dir = opendir("/proc/self/fd")) != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return (n);
-}
-
 /*
  * While it is served a page that is bad costs what is on it, and nothing else:
  * neither what is behind it, nor what comes later, nor memory or descriptors.
@@ -572,17 +548,17 @@ ATF_TC_BODY(damaged_again, tc)
 		ATF_REQUIRE_EQ(lg.seq, 5001U + i);
 		ATF_REQUIRE_EQ(db.mark_count, lg.seq);
 		if (i == 20) {
-			files = descriptors();
-			memory = resident();
+			files = usage_fds(getpid());
+			memory = usage_kb(getpid());
 		}
 	}
-	ATF_CHECK_MSG(descriptors() <= files, "%d descriptors after %d",
-	    descriptors(), files);
-	printf("%ld KB, then %ld KB\n", memory, resident());
+	ATF_CHECK_MSG(usage_fds(getpid()) <= files, "%d descriptors after %d",
+	    usage_fds(getpid()), files);
+	printf("%ld KB, then %ld KB\n", memory, usage_kb(getpid()));
 	/* A sanitizer keeps what was freed. */
 #ifndef ASAN
-	ATF_CHECK_MSG(resident() <= memory + 4096, "%ld KB after %ld",
-	    resident(), memory);
+	ATF_CHECK_MSG(usage_kb(getpid()) <= memory + 4096, "%ld KB after %ld",
+	    usage_kb(getpid()), memory);
 #endif
 	eventdb_close(&db);
 	/* What was told of before it died was written. */

@@ -13,6 +13,7 @@
 
 #include "ring.h"
 #include "store.h"
+#include "usage.h"
 
 static void
 up(void)
@@ -161,20 +162,6 @@ ATF_TC_BODY(on_credit, tc)
 #define DEAF_SUBS	500
 #define DEAF_EVENTS	50
 
-static long
-resident(void)
-{
-	char	 path[64];
-	long	 pages = 0;
-	FILE	*fp;
-
-	snprintf(path, sizeof(path), "/proc/%d/statm", (int)ring.pid);
-	ATF_REQUIRE((fp = fopen(path, "r")) != NULL);
-	ATF_REQUIRE(fscanf(fp, "%*d %ld", &pages) == 1);
-	fclose(fp);
-	return (pages * (sysconf(_SC_PAGESIZE) / 1024));
-}
-
 ATF_TC(deaf);
 ATF_TC_HEAD(deaf, tc)
 {
@@ -203,10 +190,10 @@ ATF_TC_BODY(deaf, tc)
 		first = i == 0 ? req : first;
 	}
 	ring_quiet(&ring.frontend);
-	before = resident();
+	before = usage_kb(ring.pid);
 	for (i = 1; i <= DEAF_EVENTS; i++)
 		end(n, i);
-	after = resident();
+	after = usage_kb(ring.pid);
 	printf("%ld KiB, then %ld\n", before, after);
 #ifndef ASAN
 	/* All that is due takes some 10 MiB. */

@@ -20,6 +20,7 @@
 #include "logverify.h"
 #include "record.h"
 #include "ring.h"
+#include "usage.h"
 
 static off_t
 size_of(const char *dir, const char *name)
@@ -86,22 +87,6 @@ ATF_TC_BODY(large, tc)
 	getrusage(RUSAGE_SELF, &ru);
 	printf("%ld KiB of memory\n", ru.ru_maxrss);
 	history_close();
-}
-
-static long
-resident(pid_t pid)
-{
-	char	 path[64], line[256];
-	FILE	*f;
-	long	 kb = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	ATF_REQUIRE((f = fopen(path, "r")) != NULL);
-	while (fgets(line, sizeof(line), f) != NULL)
-		(void)sscanf(line, "VmRSS: %ld", &kb);
-	fclose(f);
-	ATF_REQUIRE(kb != -1);
-	return (kb);
 }
 
 /* The rest of a delete; the runner may be told of collected ones between. */
@@ -250,16 +235,16 @@ ATF_TC_BODY(start, tc)
 	ring_start();
 	printf("started in %.0f ms with %d sandboxes, %d of them live\n",
 	    (history_seconds() - t) * 1e3, boxes, live);
-	kb = resident(ring.pid);
+	kb = usage_kb(ring.pid);
 	t = history_seconds();
 	ATF_REQUIRE_EQ(pages("", &longest), boxes);
 	ATF_REQUIRE_EQ(pages("ready", &longest), live);
 	ATF_REQUIRE_EQ(pages("deleted", &longest), boxes - live);
 	ATF_REQUIRE(longest <= STORE_PAGE);
 	printf("listed in %.0f ms, %u to a page; %ld KiB, and %ld before\n",
-	    (history_seconds() - t) * 1e3, longest, resident(ring.pid), kb);
+	    (history_seconds() - t) * 1e3, longest, usage_kb(ring.pid), kb);
 	/* The rows of deleted ones come through the cache of pages. */
-	ATF_CHECK(resident(ring.pid) < kb + 16 * 1024);
+	ATF_CHECK(usage_kb(ring.pid) < kb + 16 * 1024);
 	memset(&m, 0, sizeof(m));
 	m.sandbox = (char *)(uintptr_t)"";
 	m.from = (uint64_t)boxes * 90 / 2;
@@ -471,17 +456,17 @@ ATF_TC_BODY(churn, tc)
 	for (i = 0; i < warm; i++)
 		cycle();
 	size = total();
-	kb = resident(ring.pid);
+	kb = usage_kb(ring.pid);
 	for (i = 0; i < cycles; i++)
 		cycle();
 	printf("%d times %d in %.1f s: %lld bytes, and %lld before; "
 	    "%ld KiB of memory, and %ld before\n", cycles, ABREAST,
 	    history_seconds() - t,
-	    (long long)total(), (long long)size, resident(ring.pid), kb);
+	    (long long)total(), (long long)size, usage_kb(ring.pid), kb);
 	/* A sanitizer keeps what was freed. */
 #ifndef ASAN
 	/* Its cache of pages, 8 MiB, fills in the meantime. */
-	ATF_CHECK(resident(ring.pid) < kb + 12 * 1024);
+	ATF_CHECK(usage_kb(ring.pid) < kb + 12 * 1024);
 #endif
 	/* The anchor has come along, and nothing grows behind it. */
 	for (i = 0; i < 20 && kept() >= 200; i++) {
