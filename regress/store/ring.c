@@ -188,6 +188,14 @@ ring_engine(int up)
 	ring_done(&g);
 }
 
+void
+ring_up(void)
+{
+	ring_make();
+	ring_start();
+	ring_engine(1);
+}
+
 static void
 ring_reap(void)
 {

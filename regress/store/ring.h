@@ -59,6 +59,7 @@ extern struct ring	 ring;
 
 void	 ring_make(void);		/* a home of its own, defaults */
 void	 ring_start(void);		/* the store, sessions, GO */
+void	 ring_up(void);			/* both, and an Engine */
 void	 ring_engine(int up);
 void	 ring_kill(void);		/* kill -9 */
 void	 ring_stop(void);		/* politely, and everything goes */

@@ -15,14 +15,6 @@
 #include "store.h"
 #include "usage.h"
 
-static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
 static uint32_t
 subscribe(uint64_t session, const char *sandbox, uint64_t from,
     uint64_t credit)
@@ -84,7 +76,7 @@ ATF_TC_BODY(whose, tc)
 	uint32_t	 all, mine, web, none;
 
 	(void)tc;
-	up();
+	ring_up();
 	/* daemon.started, and two of each */
 	n = ring_ready(USER_SESSION, "web");
 	ring_ready(USER_SESSION, "api");
@@ -121,7 +113,7 @@ ATF_TC_BODY(on_credit, tc)
 	uint32_t	 all, mine;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	/* That both are allowed to is told first, and takes credit: 4, 5. */
 	all = subscribe(ROOT_SESSION, "", 4, 2 + 2);
@@ -234,7 +226,7 @@ ATF_TC_BODY(too_slow, tc)
 	(void)tc;
 	if (soak == NULL || strcmp(soak, "yes") != 0)
 		return;
-	up();
+	ring_up();
 	ring_ready(USER_SESSION, "web");
 	ring_ready(OTHER_SESSION, "web");
 	all = subscribe(ROOT_SESSION, "", 5, 1);
@@ -298,7 +290,7 @@ ATF_TC_BODY(idle, tc)
 	int		 i;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	(void)some_execs(n, &k);
 	alone = some_execs(n, &k);

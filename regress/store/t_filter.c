@@ -14,14 +14,6 @@
 static struct proto_events	 ask;
 static char			 name[64];
 
-static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
 /* A request that is asked by asked(), to be changed before. */
 static struct proto_events *
 want(const char *sandbox, uint64_t from)
@@ -123,7 +115,7 @@ ATF_TC_BODY(labels, tc)
 	uint32_t	 all, any, both, mine, other, del, deleted;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = labelled(USER_SESSION, "a", "x", "y");	/* 2, 3 */
 	labelled(USER_SESSION, "b", "x", NULL);		/* 4, 5 */
 	labelled(OTHER_SESSION, "c", "z", NULL);	/* 6, 7 */
@@ -189,7 +181,7 @@ ATF_TC_BODY(types, tc)
 	uint32_t	 req;
 
 	(void)tc;
-	up();
+	ring_up();
 	labelled(USER_SESSION, "a", "x", NULL);		/* 2, 3 */
 	want("", 1);
 	ATF_REQUIRE(strv_add(&ask.types, "exec") == 0);
@@ -242,7 +234,7 @@ ATF_TC_BODY(snapshot, tc)
 	uint32_t	 req, del;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = labelled(USER_SESSION, "a", "x", NULL);	/* 2, 3 */
 	want("a", 0);
 	ask.snapshot = 1;
@@ -286,7 +278,7 @@ ATF_TC_BODY(heartbeat, tc)
 	int		 beats = 0;
 
 	(void)tc;
-	up();
+	ring_up();
 	labelled(USER_SESSION, "a", "x", NULL);		/* 2, 3 */
 	want("", 3);
 	label("team", "none");

@@ -10,14 +10,6 @@
 #include "ring.h"
 #include "store.h"
 
-static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
 /* A payload that connects in the guest's place. */
 ATF_TC(wrong_guest);
 ATF_TC_HEAD(wrong_guest, tc)
@@ -33,7 +25,7 @@ ATF_TC_BODY(wrong_guest, tc)
 	uint64_t		 n, op;
 	uint32_t		 req;
 
-	up();
+	ring_up();
 	n = ring_create(USER_SESSION, "web", &op);
 	req = ring.req;
 	memset(&done, 0, sizeof(done));
@@ -71,7 +63,7 @@ ATF_TC_BODY(guest_broke, tc)
 	uint64_t		 n;
 	uint32_t		 req;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	ring_ready(USER_SESSION, "other");
 	memset(&m, 0, sizeof(m));
@@ -212,7 +204,7 @@ ATF_TC_BODY(events, tc)
 	char		 nonce[33];
 	uint64_t	 n;
 
-	up();
+	ring_up();
 	n = begun("web", nonce, sizeof(nonce));
 	died(n, nonce, 0);
 	died(n, nonce, 0);
@@ -243,7 +235,7 @@ ATF_TC_BODY(late, tc)
 	uint64_t	 n;
 	uint32_t	 req;
 
-	up();
+	ring_up();
 	n = begun("web", nonce, sizeof(nonce));
 	/* One that is stopped has its container. */
 	died(n, nonce, 0);

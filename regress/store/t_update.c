@@ -15,14 +15,6 @@
 #define NEW	(1ULL << 29)
 #define MORE	(1ULL << 31)
 
-static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
 static uint32_t
 ask_memory(uint64_t memory, const char *label)
 {
@@ -147,7 +139,7 @@ ATF_TC_BODY(done, tc)
 	uint64_t	 n, op, late;
 	uint32_t	 req, second;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	has(OLD, OLD, 0);
 	/* Refused: nothing of it has changed, and nothing comes late. */
@@ -190,7 +182,7 @@ ATF_TC_BODY(unenforced, tc)
 	uint64_t	 n;
 	uint32_t	 req;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(NEW);
 	updated(ordered(NEW), n, NEW);
@@ -212,7 +204,7 @@ ATF_TC_BODY(overtaken, tc)
 	uint32_t		 req, stop;
 	struct got		 g;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(NEW);
 	late = ordered(NEW);
@@ -260,7 +252,7 @@ ATF_TC_BODY(again, tc)
 	struct got		 g;
 	uint64_t		 n;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	(void)asks(NEW);
 	(void)ordered(NEW);
@@ -329,7 +321,7 @@ ATF_TC_BODY(died, tc)
 	uint64_t		 n, op;
 	uint32_t		 req;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(NEW);
 	op = ordered(NEW);

@@ -12,14 +12,6 @@
 #include "ring.h"
 
 static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
-static void
 box_failed(uint64_t op, uint64_t n, enum code code)
 {
 	struct msg_box_failed	 m;
@@ -69,7 +61,7 @@ ATF_TC_BODY(paused, tc)
 	uint64_t	 n, op, late;
 	uint32_t	 req, second;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	/* One that cannot be done leaves it as it was. */
 	req = asks(PROTO_PAUSE);
@@ -120,7 +112,7 @@ ATF_TC_BODY(overtaken, tc)
 	uint64_t	 n, op, late;
 	uint32_t	 req, stop;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	req = asks(PROTO_PAUSE);
 	late = ring_ordered(MSG_BOX_PAUSE);
@@ -178,7 +170,7 @@ ATF_TC_BODY(restart, tc)
 	uint64_t		 n, op;
 	uint32_t		 req;
 
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
 	ring_answered(ring.req, PROTO_END);
@@ -215,7 +207,7 @@ ATF_TC_BODY(unmade, tc)
 	uint64_t	 n, op;
 	uint32_t	 req, join, stop;
 
-	up();
+	ring_up();
 	n = ring_create(USER_SESSION, "web", &op);
 	req = ring.req;
 	/* To resume it meanwhile is to wait for it. */
@@ -251,7 +243,7 @@ ATF_TC_BODY(again, tc)
 	uint64_t		 n, op;
 	uint32_t		 req;
 
-	up();
+	ring_up();
 	n = ring_create(USER_SESSION, "web", &op);
 	ring_kill();
 	ring_start();

@@ -9,14 +9,6 @@
 
 #include "ring.h"
 
-static void
-up(void)
-{
-	ring_make();
-	ring_start();
-	ring_engine(1);
-}
-
 static uint32_t
 wait_for(uint64_t session, const char *id, const char *a, const char *b,
     uint64_t from, uint64_t timeout)
@@ -68,7 +60,7 @@ ATF_TC_BODY(comes, tc)
 	uint32_t	 create, one, two, never, del;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = ring_create(USER_SESSION, "web", &op);
 	create = ring.req;
 	/* What is already there. */
@@ -108,7 +100,7 @@ ATF_TC_BODY(whose, tc)
 	uint32_t	 req;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = ring_create(USER_SESSION, "web", &op);
 	req = ring.req;
 	refused(wait_for(OTHER_SESSION, "web", "ready", NULL, 0, 0),
@@ -133,7 +125,7 @@ ATF_TC_BODY(late, tc)
 	uint32_t		 req;
 
 	(void)tc;
-	up();
+	ring_up();
 	n = ring_ready(USER_SESSION, "web");
 	refused(wait_for(USER_SESSION, "web", "stopped", "deleted", 0, 10),
 	    "deadline_exceeded",
