@@ -31,17 +31,6 @@ sock=$dir/docker.sock
 ns=$(basename "$dir")
 slow=${SLOW:-1}
 
-# The loop of all waiting here: a condition, a limit in seconds.
-wait_for() {
-	n=$(($1 * 10 * slow))
-	shift
-	while ! "$@" >/dev/null 2>&1; do
-		n=$((n - 1))
-		[ "$n" -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
-
 answers() {
 	docker -H "unix://$sock" version
 }
@@ -54,6 +43,27 @@ engine_pid() {
 gone() {
 	s=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) || return 0
 	[ -z "$s" ] || [ "$s" = Z ]
+}
+
+# ended pid seconds: the kernel tells of its end; 1 if that has not come.
+ended() {
+	python3 -I -c 'import os, select, sys
+try:
+	fd = os.pidfd_open(int(sys.argv[1]))
+except ProcessLookupError:
+	sys.exit(0)
+p = select.poll()
+p.register(fd, select.POLLIN)
+sys.exit(0 if p.poll(int(sys.argv[2]) * 1000) else 1)' \
+	    "$1" "$(($2 * slow))"
+}
+
+# ready pid from: its log, from that byte on, says that it listens; and so it
+# answers.  If the log never does, the answer counts.
+ready() {
+	timeout $((120 * slow)) tail -c "+$2" -f --pid="$1" \
+	    "$dir/engine.log" | grep -q -m1 'API listen on' || :
+	answers >/dev/null 2>&1
 }
 
 # The shims of this Engine, by the namespace that no other Engine has.
@@ -81,12 +91,14 @@ start() {
 	fi
 	# Left by one that was killed, it keeps the next from starting.
 	rm -f "$dir/pid" "$dir/exec/containerd/containerd.pid"
+	>>"$dir/engine.log"
+	from=$(($(wc -c <"$dir/engine.log") + 1))
 	setsid dockerd --data-root "$dir/data" --exec-root "$dir/exec" \
 	    -H "unix://$sock" -p "$dir/pid" --bridge=none --iptables=false \
 	    --ip-forward=false --ip-masq=false --userland-proxy=false \
 	    --containerd-namespace "$ns" --containerd-plugins-namespace "$ns-p" \
 	    "$@" </dev/null >>"$dir/engine.log" 2>&1 &
-	if ! wait_for 120 answers; then
+	if ! ready $! "$from"; then
 		echo "engine.sh: the Engine does not answer; its log:" >&2
 		tail -n 40 "$dir/engine.log" >&2
 		return 1
@@ -102,8 +114,8 @@ stop() {
 		[ -z "$ids" ] || timeout 300 docker -H "unix://$sock" rm -f -v \
 		    $ids >/dev/null 2>&1 || :
 		kill -TERM "$p" 2>/dev/null || :
-		wait_for 60 gone "$p" || kill -KILL "$p" 2>/dev/null || :
-		wait_for 60 gone "$p" || :
+		ended "$p" 60 || kill -KILL "$p" 2>/dev/null || :
+		ended "$p" 60 || :
 	fi
 	# What an Engine that was killed has left: its shims with their
 	# containers, and its containerd.
@@ -117,7 +129,7 @@ stop() {
 	if [ -n "$p" ] && tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null |
 	    grep -qF "$dir/exec"; then
 		kill -TERM "$p" 2>/dev/null || :
-		wait_for 20 gone "$p" || kill -KILL "$p" 2>/dev/null || :
+		ended "$p" 20 || kill -KILL "$p" 2>/dev/null || :
 	fi
 	rm -f "$dir/pid"
 }
@@ -129,7 +141,7 @@ kill)
 	p=$(engine_pid)
 	[ -n "$p" ] || exit 1
 	kill -KILL "$p"
-	wait_for 30 gone "$p"
+	ended "$p" 30
 	;;
 remove)
 	stop
