@@ -12,10 +12,14 @@
 
 #include "sandbox_int.h"
 
-/* In the order in which the Engine has them in PATH, for an image without. */
+/*
+ * In the order in which the Engine has them in PATH, for an image without; and
+ * what images of languages put before these.
+ */
 static const char *const dirs[] = {
-	"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
-	"/bin"
+	"/opt/venv/bin", "/usr/local/go/bin", "/usr/local/cargo/bin",
+	"/opt/java/openjdk/bin", "/usr/local/sbin", "/usr/local/bin",
+	"/usr/sbin", "/usr/bin", "/sbin", "/bin"
 };
 #define NDIRS	(sizeof(dirs) / sizeof(dirs[0]))
 
@@ -23,7 +27,7 @@ static const char *const names[] = {
 	"awk", "bash", "bun", "bzip2", "cargo", "cc", "clang", "cmake",
 	"crudini", "csvcut", "curl", "deno", "diff", "fd", "ffmpeg", "file",
 	"find", "g++", "gcc", "git", "go", "grep", "gzip", "java", "jq",
-	"less", "lua", "lynx", "make", "mlr", "ninja", "node", "npm",
+	"js-exec", "less", "lua", "lynx", "make", "mlr", "ninja", "node", "npm",
 	"openssl", "pandoc", "patch", "pdftotext", "perl", "php", "pip3",
 	"psql", "python3", "rg", "rsync", "ruby", "rustc", "sed", "sh",
 	"sqlite3", "ssh", "strace", "tar", "tidy", "tmux", "tomlq", "tree",
@@ -31,6 +35,15 @@ static const char *const names[] = {
 	"xsltproc", "xz", "yarn", "yq", "zip", "zstd"
 };
 #define NNAMES	(sizeof(names) / sizeof(names[0]))
+
+/* What is not told where there is something of the same kind to be used. */
+static const struct {
+	const char	*name;
+	const char	*instead;
+} hidden[] = {
+	{ "node", "js-exec" },
+};
+#define NHIDDEN	(sizeof(hidden) / sizeof(hidden[0]))
 
 struct found {
 	int	 in[NNAMES];		/* the directory's number, from 1 */
@@ -53,6 +66,29 @@ found_take(void *arg, void *rec)
 	return (0);
 }
 
+static int
+found_is(const struct found *f, const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < NNAMES; i++)
+		if (strcmp(names[i], name) == 0)
+			return (f->in[i] != 0);
+	return (0);
+}
+
+static int
+found_hidden(const struct found *f, const char *name)
+{
+	size_t	 i;
+
+	for (i = 0; i < NHIDDEN; i++)
+		if (strcmp(hidden[i].name, name) == 0 &&
+		    found_is(f, hidden[i].instead))
+			return (1);
+	return (0);
+}
+
 static void
 pattern(char *p, size_t size)
 {
@@ -64,13 +100,15 @@ pattern(char *p, size_t size)
 	snprintf(p + n, size - n, "}");
 }
 
-/* A directory that is not there, or not to be read, has none. */
+/* What is not there, not to be read, or no directory, has none. */
 static int
 absent(const struct sandbox *sb)
 {
 	switch (sandbox_error(sb)->code) {
 	case CODE_FILE_NOT_FOUND:
 	case CODE_NOT_DIRECTORY:
+	case CODE_INVALID_PATH:
+	case CODE_NOT_FILE:
 	case CODE_PERMISSION_DENIED:
 		return (1);
 	default:
@@ -98,7 +136,7 @@ sandbox_tool_programs(struct sandbox *sb, const char *id,
 		    found_take, &f, &res) == -1 && !absent(sb))
 			return (-1);
 	for (i = 0; i < NNAMES; i++) {
-		if (f.in[i] == 0)
+		if (f.in[i] == 0 || found_hidden(&f, names[i]))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dirs[f.in[i] - 1],
 		    names[i]);

@@ -119,6 +119,8 @@ has_shell(struct ctl *ctl)
 		switch (sandbox_error(ctl->conn)->code) {
 		case CODE_FILE_NOT_FOUND:
 		case CODE_NOT_DIRECTORY:
+		case CODE_INVALID_PATH:
+		case CODE_PERMISSION_DENIED:
 			return (0);
 		default:
 			return (-1);

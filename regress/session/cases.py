@@ -1,5 +1,6 @@
 """cases.py case ctl [argument ...]: a session's cases on a real daemon."""
 
+import json
 import os
 import subprocess
 import sys
@@ -341,6 +342,13 @@ def other(s, box):
     need(out == b"" and b'{"error":{"code":"not_found"' in err, err)
     need(code == 66, code)
     need(ctl("run", "echo", "a b") == (b"a b\n", b"", 0))
+    out, err, code = ctl("tool", "describe", box)
+    need(json.loads(out)["workdir"] == "/workspace" and code == 0, err)
+    head = b"---\nname: one\ndescription: the first\n---\n"
+    s.good("call", sandbox=box, op="write", path="skills/one/SKILL.md",
+           data=b64(head), flags=4 + 8)
+    out, err, code = ctl("skills", "list", box)
+    need(json.loads(out)["path"] == "/workspace/skills/one", err)
     n = s.send("ctl", argv=["exec", box, "cat"], input=1)
     data = bytes(range(256)) * 1000
     for i in range(0, len(data), 50000):

@@ -396,17 +396,40 @@ describe_body()
 	chmod 700 sbin
 	cp usr/bin/jq sbin/go
 	ln -s usr/bin usr/sbin
+	# No directories: a FIFO, a loop, a file; and one of a language.
+	mkdir -p opt/venv usr/local/cargo usr/local/go/bin opt/java/openjdk
+	mkfifo opt/venv/bin
+	ln -s bin usr/local/cargo/bin
+	echo no >opt/java/openjdk/bin
+	cp usr/bin/jq usr/local/go/bin/go
+	ln -s sh bin/sh
 	tar -cf ../programs.tar .
 	cd ..
 	atf_check -o ignore "$CTL" image import "tools-programs-$$" \
 	    programs.tar
 	box -I "tools-programs-$$"
 	ok describe
-	is 'r["programs"] == {"jq": "/usr/local/bin/jq", "node": "/bin/node",
+	is 'r["programs"] == {"go": "/usr/local/go/bin/go",
+	    "jq": "/usr/local/bin/jq", "node": "/bin/node",
 	    "python3": "/usr/bin/python3"}'
 	is 'r["formats"]["json"] == ["jq", "python3", "node"] and
 	    r["formats"]["ini"] == ["python3"] and "yaml" not in r["formats"]'
 	is '"execute" not in r["tools"] and r["network"] is False'
+	# Who has heard enough is told no more.
+	atf_check -o inline:'2 cancelled\n' "$(atf_get_srcdir)/h_programs" \
+	    "$SOCK" "$BOX" 2
+	atf_check -o inline:'4 all\n' "$(atf_get_srcdir)/h_programs" \
+	    "$SOCK" "$BOX" 5
+	"$CTL" delete "$BOX"
+	# What stands in for another is told instead.
+	cp image/usr/bin/jq image/bin/js-exec
+	tar -cf programs.tar -C image .
+	atf_check -o ignore "$CTL" image import "tools-programs2-$$" \
+	    programs.tar
+	box -I "tools-programs2-$$"
+	ok describe
+	is '"node" not in r["programs"] and r["formats"]["json"] ==
+	    ["jq", "python3"] and r["programs"]["js-exec"] == "/bin/js-exec"'
 	"$CTL" delete "$BOX"
 	daemon_stop
 }
