@@ -516,8 +516,15 @@ out_ps_add(struct table *t, const struct proto_exec_info *e)
 		table_add(t, 2, "%s", out_signal(e->code, buf, sizeof(buf)));
 	else
 		table_add(t, 2, "-");
-	table_add(t, 3, "%llu", (unsigned long long)e->length1);
-	table_add(t, 4, "%llu", (unsigned long long)e->length2);
+	/* How much it has written is told at its end. */
+	if (strcmp(e->state, "pending") == 0 ||
+	    strcmp(e->state, "running") == 0) {
+		table_add(t, 3, "-");
+		table_add(t, 4, "-");
+	} else {
+		table_add(t, 3, "%llu", (unsigned long long)e->length1);
+		table_add(t, 4, "%llu", (unsigned long long)e->length2);
+	}
 	table_add(t, 5, "%s", text_time(e->created, buf, sizeof(buf)));
 	line = text_command(&e->argv);
 	table_add(t, 6, "%s%s%s", line, *e->reason == '\0' ? "" : " # ",

@@ -181,7 +181,11 @@ ATF_TC_BODY(execs, tc)
 	strlcpy(e.state, "signaled", sizeof(e.state));
 	e.code = 9;
 	out_ps_add(t, &e);
+	/* What is not known yet is not nothing. */
+	e.length1 = 0;
 	strlcpy(e.state, "running", sizeof(e.state));
+	out_ps_add(t, &e);
+	strlcpy(e.state, "pending", sizeof(e.state));
 	out_ps_add(t, &e);
 	f = begin();
 	table_print(t, f);
@@ -192,7 +196,9 @@ ATF_TC_BODY(execs, tc)
 	    "sh -c \303\244\\012\\377\n"
 	    "web.12  signaled  KILL    12345   0       2026-01-05 00:00:00  "
 	    "sh -c \303\244\\012\\377\n"
-	    "web.12  running   -       12345   0       2026-01-05 00:00:00  "
+	    "web.12  running   -       -       -       2026-01-05 00:00:00  "
+	    "sh -c \303\244\\012\\377\n"
+	    "web.12  pending   -       -       -       2026-01-05 00:00:00  "
 	    "sh -c \303\244\\012\\377\n");
 	table_free(t);
 	/* No UTF-8 is no JSON. */
