@@ -70,6 +70,29 @@ ask_exec(uint64_t session, uint32_t type, const char *exec)
 	return (ring_ask(session, type, &k));
 }
 
+static void
+accepted(void)
+{
+	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+}
+
+/* A sandbox whose first exec runs, and no other beside it. */
+static uint64_t
+one_at_a_time(void)
+{
+	uint64_t	 n;
+
+	ring_make();
+	ring.conf.max_execs = 1;
+	ring_start();
+	ring_engine(1);
+	n = ring_ready(USER_SESSION, "web");
+	accepted();
+	ring_skip(&ring.runner, MSG_START);
+	return (n);
+}
+
 ATF_TC_WITHOUT_HEAD(exec_queue);
 ATF_TC_BODY(exec_queue, tc)
 {
@@ -77,18 +100,9 @@ ATF_TC_BODY(exec_queue, tc)
 	uint64_t	 n;
 	uint32_t	 req;
 
-	ring_make();
-	ring.conf.max_execs = 1;
-	ring_start();
-	ring_engine(1);
-	n = ring_ready(USER_SESSION, "web");
-	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
-	ring_answered(ring.req, PROTO_END);
-	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
-	ring_answered(ring.req, PROTO_END);
-	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
-	ring_answered(ring.req, PROTO_END);
-	ring_skip(&ring.runner, MSG_START);
+	n = one_at_a_time();
+	accepted();
+	accepted();
 	ring_quiet(&ring.runner);
 	/* One that waits can be cancelled, and has not run then. */
 	req = ask_exec(USER_SESSION, PROTO_WAIT, "web.2");
@@ -136,14 +150,7 @@ ATF_TC_BODY(attach_queued, tc)
 	uint64_t	 n;
 	uint32_t	 first, later;
 
-	ring_make();
-	ring.conf.max_execs = 1;
-	ring_start();
-	ring_engine(1);
-	n = ring_ready(USER_SESSION, "web");
-	ring_answered(ring_exec(USER_SESSION, "web", 0), PROTO_ACCEPTED);
-	ring_answered(ring.req, PROTO_END);
-	ring_skip(&ring.runner, MSG_START);
+	n = one_at_a_time();
 	first = ring_exec(USER_SESSION, "web", EXEC_ATTACH | EXEC_MERGE);
 	ring_answered(first, PROTO_ACCEPTED);
 	later = ask_attach(ROOT_SESSION, "1234/web.2", 1 << 1 | 1 << 2);
