@@ -418,6 +418,16 @@ ATF_TC_BODY(pour, tc)
 	ATF_CHECK(alone(p[1]));
 }
 
+/* A head was passed on, of what is in a pipe. */
+static void
+promised(int p[2])
+{
+	start(1);
+	make_pipe(p, 50000);
+	says(0, 50000, p[0]);
+	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+}
+
 /* What was promised to the link leaves, though nobody wants the call. */
 ATF_TC_WITHOUT_HEAD(pour_left);
 ATF_TC_BODY(pour_left, tc)
@@ -426,11 +436,8 @@ ATF_TC_BODY(pour_left, tc)
 	int		 p[2], s[2], fill;
 
 	(void)tc;
-	start(1);
-	make_pipe(p, 50000);
-	says(0, 50000, p[0]);
+	promised(p);
 	close(p[0]);
-	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
 	call_abort(&calls[0], CODE_CANCELLED, "cancelled");
 	ATF_CHECK(!alone(p[1]));
 	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
@@ -458,11 +465,8 @@ ATF_TC_BODY(pour_lost, tc)
 	int	 p[2];
 
 	(void)tc;
-	start(1);
-	make_pipe(p, 50000);
-	says(0, 50000, p[0]);
+	promised(p);
 	close(p[0]);
-	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
 	call_leave(&calls[0]);
 	ATF_CHECK(!alone(p[1]));
 	pour_down();
@@ -478,10 +482,7 @@ ATF_TC_BODY(pour_drained, tc)
 	int		 p[2], s[2];
 
 	(void)tc;
-	start(1);
-	make_pipe(p, 50000);
-	says(0, 50000, p[0]);
-	ATF_REQUIRE_EQ(GP_OUTPUT_HEAD, call_fill(frame, sizeof(frame)));
+	promised(p);
 	ATF_REQUIRE_EQ(50000, read(p[0], buf, sizeof(buf)));
 	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
 	    s));
