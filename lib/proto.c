@@ -43,6 +43,7 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, keep, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, disk, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, tmpfs, M_UINT, 0, M_OPT),
+	MSG_F(proto_create, hold, M_UINT, 1, M_OPT),
 };
 
 static const struct msg_field f_list[] = {

@@ -136,6 +136,7 @@ struct proto_create {
 	uint64_t	 keep;		/* ms; SBX_TIME_NONE: as configured */
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 	uint64_t	 tmpfs;		/* the same, in memory; 0: it is not */
+	uint32_t	 hold;		/* 1: ready when it is resumed */
 };
 
 struct proto_list {

@@ -112,16 +112,20 @@ run_delete(struct ctl *ctl, struct making *m)
 int
 cmd_run(struct ctl *ctl)
 {
-	struct making	 m;
-	int		 n, status;
+	struct proto_sandbox	 s;
+	struct making		 m;
+	int			 n, status;
 
+	memset(&s, 0, sizeof(s));
 	memset(&m, 0, sizeof(m));
 	if (exec_check(ctl, ctl->argv, ctl->argc) == -1 ||
 	    seeds_check(ctl) != 0)
 		return (EXIT_OURS);
 	if ((n = run_create(ctl, &m)) == 0)
 		seeds_dir(ctl, m.id);
-	if (n == 0 && seeds_put(ctl, m.id) == -1)
+	status = n == 0 ? seeds_put(ctl, m.id, &s, 0) : 0;
+	msg_clear(&s, proto_def(PROTO_SANDBOX));
+	if (status == -1)
 		return (signals_got() != 0 ? EXIT_SIGNAL + signals_got() :
 		    EXIT_OURS);
 	if (n == 0 && signals_got() != 0)

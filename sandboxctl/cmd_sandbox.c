@@ -39,6 +39,8 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->readonly = ctl->readonly;
 	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);
 	req->wait = !ctl->detach;
+	/* Ready is what has all of -C. */
+	req->hold = ctl->seeds.n > 0;
 	req->lifetime = ctl->lifetime;
 	req->idle = ctl->idle;
 	req->keep = ctl->keep;
@@ -83,8 +85,7 @@ cmd_create(struct ctl *ctl)
 		if (!ctl_lost(ctl) || ctl_reopen(ctl) == -1)
 			return (ctl_error(ctl));
 	seeds_dir(ctl, acc.id);
-	if ((ret = seeds_put(ctl, acc.id)) == 0)
-		seeds_mark(ctl, acc.id);
+	ret = seeds_put(ctl, acc.id, &s, 1);
 	if (ret == -1 && !ctl->keep_failed)
 		;
 	else if (ctl->json && ctl->detach)

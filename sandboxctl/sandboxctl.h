@@ -304,9 +304,8 @@ int		 tree_put(struct ctl *, const char *, const char *,
 /* seed.c */
 int		 seed_split(const char *, char *, size_t, const char **);
 int		 seeds_check(struct ctl *);
-int		 seeds_put(struct ctl *, char *);
+int		 seeds_put(struct ctl *, char *, struct proto_sandbox *, int);
 void		 seeds_dir(struct ctl *, char *);
-void		 seeds_mark(struct ctl *, char *);
 
 /* progress.c */
 void		 progress_begin(const struct ctl *, uint64_t);

@@ -130,7 +130,7 @@ seed_remove(struct ctl *ctl, char *id)
 }
 
 /* For export -p: without it the sandbox is as good, and so this is no error. */
-void
+static void
 seeds_mark(struct ctl *ctl, char *id)
 {
 	struct proto_call	 c;
@@ -180,28 +180,71 @@ seed_prepare(struct ctl *ctl, char *id)
 	return (file_local(ctl, CODE_INTERNAL, id, text));
 }
 
-/* 0: all is there; else the sandbox is not, unless that was asked for. */
-int
-seeds_put(struct ctl *ctl, char *id)
+/*
+ * It has what it was to have, and may be ready.  Where the daemon was lost
+ * meanwhile nobody knows how much of that has survived: that is a failure.
+ */
+static int
+seed_release(struct ctl *ctl, char *id, struct proto_sandbox *s)
+{
+	struct proto_sandbox	 ready;
+	struct proto_ref	 req;
+
+	memset(&ready, 0, sizeof(ready));
+	memset(&req, 0, sizeof(req));
+	req.id = id;
+	req.wait = 1;
+	if (sandbox_resume(ctl->conn, &req, NULL, &ready) == -1)
+		return (ctl_error(ctl));
+	msg_clear(s, proto_def(PROTO_SANDBOX));
+	*s = ready;
+	return (0);
+}
+
+/* All of -C, in the order in which it was given. */
+static int
+seeds_copy(struct ctl *ctl, char *id)
 {
 	char		 local[PATH_MAX];
 	const char	*remote;
 	size_t		 i;
 
-	if (ctl->seeds.n == 0 && ctl->prepare == NULL)
-		return (0);
-	/* Who is interrupted has still to remove what it has made. */
-	if (signals_catch() == -1)
-		(void)ctl_errno(ctl, "signals");
 	ctl->parents = 1;
 	for (i = 0; i < ctl->seeds.n; i++)
 		if (signals_got() != 0 || seed_split(ctl->seeds.v[i], local,
 		    sizeof(local), &remote) == -1 ||
 		    seed_put(ctl, id, local, remote) != 0)
-			break;
-	if (i == ctl->seeds.n && seed_prepare(ctl, id) == 0)
+			return (-1);
+	return (0);
+}
+
+/*
+ * 0: all is there, the sandbox is ready, and s tells of it; else it is not
+ * there any more, unless that was asked for.
+ */
+int
+seeds_put(struct ctl *ctl, char *id, struct proto_sandbox *s, int mark)
+{
+	int	 held = ctl->seeds.n > 0;
+
+	if (!held && ctl->prepare == NULL)
 		return (0);
-	if (ctl->keep_failed)
+	/* Who is interrupted has still to remove what it has made. */
+	if (signals_catch() == -1)
+		(void)ctl_errno(ctl, "signals");
+	if (seeds_copy(ctl, id) == 0) {
+		if (mark && ctl->prepare == NULL)
+			seeds_mark(ctl, id);
+		if (held && signals_got() == 0 &&
+		    seed_release(ctl, id, s) == 0)
+			held = 0;
+		if (!held && seed_prepare(ctl, id) == 0) {
+			if (mark && ctl->prepare != NULL)
+				seeds_mark(ctl, id);
+			return (0);
+		}
+	}
+	if (ctl->keep_failed && (!held || seed_release(ctl, id, s) == 0))
 		file_local(ctl, CODE_INTERNAL, id,
 		    "it is kept, without all that it was to be given");
 	else {

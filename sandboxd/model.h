@@ -237,6 +237,7 @@ struct sandbox {
 	uint64_t		 asked;		/* and its operation then */
 	int			 named;		/* and did */
 	int			 here;		/* its guest is connected */
+	int			 letgo;		/* it need not be held */
 	uint64_t		 probe;		/* its silence counts since */
 	int			 silent;	/* it is, says the runner */
 	u_int			 held;		/* signals while it is paused */

@@ -298,6 +298,7 @@ void		 wait_until(struct pending *, uint64_t);
 void		 wait_gone(struct session *);
 void		 wait_drop(struct session *, uint32_t);
 void		 wait_sandbox(struct sandbox *, enum code);
+void		 wait_held(struct sandbox *);
 void		 wait_exec(struct exec *);
 
 /* store_frontend.c */
@@ -413,6 +414,10 @@ void		 op_listening(const struct msg_guest_gone *);
 void		 op_busy(const struct msg_guest_gone *);
 void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
+/* It waits, with its guest, for the one who made it to resume it. */
+int		 op_is_held(struct sandbox *);
+void		 op_let_go(struct sandbox *);
+void		 op_worked_on(struct sandbox *);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
 

@@ -346,6 +346,25 @@ wait_sandbox(struct sandbox *sb, enum code code)
 	}
 }
 
+/* Who has made it hears that it waits; who waits for it goes on waiting. */
+void
+wait_held(struct sandbox *sb)
+{
+	struct waiter	*w, *next;
+	struct asker	 a;
+
+	for (w = TAILQ_FIRST(&sb->waiters); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, entry);
+		if (w->type != PROTO_CREATE)
+			continue;
+		a.session = w->session;
+		a.req = w->req;
+		wait_del((struct pending *)w);
+		answer_sandbox(&a, sb);
+		answer_end(&a);
+	}
+}
+
 /* The same for an exec that has ended. */
 void
 wait_exec(struct exec *ex)

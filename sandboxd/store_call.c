@@ -83,13 +83,13 @@ caller_put(struct caller *c)
 }
 
 static int
-call_allowed(const struct asker *a, const char *what, const struct sandbox *sb)
+call_allowed(const struct asker *a, const char *what, struct sandbox *sb)
 {
 	struct caller	*c;
 	u_int		 n;
 	char		 on[SBX_ID_MAX + 16], text[TEXT_MAX + 1];
 
-	if (sb->r.state != SBX_READY) {
+	if (sb->r.state != SBX_READY && !op_is_held(sb)) {
 		answer_error(a, CODE_WRONG_STATE, NULL, "%s is %s", sb->r.id,
 		    lifecycle_name(sb->r.state));
 		return (0);
@@ -263,8 +263,10 @@ call_recv_done(struct chan *ch, struct frame *f, void *msg)
 	by->n--;
 	caller_put(by);
 	if ((sb = model_number(&st.model, c->n)) != NULL &&
-	    --sb->ncalls == 0)
+	    --sb->ncalls == 0) {
 		times_worked(sb);
+		op_worked_on(sb);
+	}
 	RB_REMOVE(call_tree, &calls, c);
 	free(c);
 	return (0);

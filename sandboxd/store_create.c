@@ -314,7 +314,8 @@ done_create(void *arg, int result)
 	struct sandbox	*sb = q->sb;
 
 	if (q->known && result == BATCH_REFUSED) {
-		if (q->conf.wait && sb->r.state != SBX_PENDING) {
+		if (q->conf.wait && (sb->r.state != SBX_PENDING ||
+		    op_is_held(sb))) {
 			answer_accepted(&q->a, sb->r.id, sb->r.op,
 			    lifecycle_name(sb->r.state));
 			answer_sandbox(&q->a, sb);

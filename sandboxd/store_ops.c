@@ -23,6 +23,7 @@ enum step {
 	STEP_BOX_CREATE,
 	STEP_BOX_START,
 	STEP_HELLO,
+	STEP_HELD,
 	STEP_BOX_PAUSE,
 	STEP_BOX_UNPAUSE,
 	STEP_BOX_UPDATE,
@@ -45,9 +46,9 @@ enum step {
 
 static const enum step steps[][12] = {
 	[OP_CREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
-	    STEP_HELLO, STEP_READY },
+	    STEP_HELLO, STEP_HELD, STEP_READY },
 	[OP_RECREATE] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_CREATE,
-	    STEP_HELLO, STEP_READY },
+	    STEP_HELLO, STEP_HELD, STEP_READY },
 	[OP_RESUME] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_START,
 	    STEP_HELLO, STEP_READY },
 	[OP_RERESUME] = { STEP_WORK_MAKE, STEP_LISTEN, STEP_BOX_START,
@@ -157,6 +158,58 @@ op_unenforced(struct sandbox *sb, char *text, size_t size)
 	return (-1);
 }
 
+int
+op_is_held(struct sandbox *sb)
+{
+	return (op_step(sb) == STEP_HELD && !sb->op.committing);
+}
+
+static void
+op_held_end(struct sandbox *sb)
+{
+	if (op_is_held(sb) && sb->letgo && sb->op.hello)
+		op_next(sb);
+}
+
+/* The same time again: who gives it something is not late. */
+static void
+op_held_time(struct sandbox *sb)
+{
+	timer_set(&sb->op.deadline, op_deadline, sb, st.conf.t_create);
+	sb->op.due = times_now() + (uint64_t)st.conf.t_create * 1000000;
+}
+
+/*
+ * What it is to be given comes before anybody may take it for ready: calls
+ * are taken, and who has made it says when that is all.  After a start it is
+ * held again, since nobody knows how much of it has survived.
+ */
+static void
+op_hold(struct sandbox *sb)
+{
+	if (sb->conf == NULL || !sb->conf->hold || sb->letgo) {
+		op_next(sb);
+		return;
+	}
+	op_held_time(sb);
+	wait_held(sb);
+}
+
+void
+op_let_go(struct sandbox *sb)
+{
+	sb->letgo = 1;
+	op_held_end(sb);
+}
+
+/* The last of its calls is over. */
+void
+op_worked_on(struct sandbox *sb)
+{
+	if (op_is_held(sb))
+		op_held_time(sb);
+}
+
 /* The guest has come in and the broker has said which process it is. */
 static void
 op_meet(struct sandbox *sb)
@@ -176,7 +229,11 @@ op_meet(struct sandbox *sb)
 		op_fail(sb, CODE_POLICY_DENIED, text);
 		return;
 	}
-	op_next(sb);
+	/* One that is held has come again. */
+	if (op_step(sb) == STEP_HELD)
+		op_held_end(sb);
+	else
+		op_next(sb);
 }
 
 /* What it reads now it says in its next hello; a frozen one cannot. */
@@ -253,8 +310,13 @@ op_deadline(int fd, short event, void *arg)
 	(void)event;
 	if (!sb->op.active || sb->op.committing)
 		return;
+	if (op_is_held(sb) && sb->ncalls > 0) {
+		op_held_time(sb);
+		return;
+	}
 	if (op_begins(sb)) {
-		op_fail(sb, CODE_DEADLINE_EXCEEDED,
+		op_fail(sb, CODE_DEADLINE_EXCEEDED, op_is_held(sb) ?
+		    "it was held, and not resumed in time" :
 		    "it was not ready in time");
 		return;
 	}
@@ -336,6 +398,9 @@ op_do(struct sandbox *sb, enum step step)
 		break;
 	case STEP_HELLO:
 		op_meet(sb);
+		break;
+	case STEP_HELD:
+		op_hold(sb);
 		break;
 	case STEP_GREET:
 		op_greet(sb);
@@ -649,7 +714,7 @@ op_hello(struct sandbox *sb, const struct msg_guest_hello *m)
 		return;
 	sb->op.guest = *m;
 	sb->op.hello = 1;
-	if (op_step(sb) == STEP_HELLO)
+	if (op_step(sb) == STEP_HELLO || op_step(sb) == STEP_HELD)
 		op_meet(sb);
 	else if (op_step(sb) == STEP_GREET)
 		op_greeted(sb);

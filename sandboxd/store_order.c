@@ -149,6 +149,8 @@ order_joined(struct order *q)
 		return;
 	}
 	answer_wait(&q->a, PROTO_DELETE, sb, q->wait);
+	if (q->verb == VERB_RESUME && sb->r.state == SBX_PENDING)
+		op_let_go(sb);
 	/* A delete that could not go on is tried again. */
 	if (q->verb == VERB_DELETE && !sb->op.active)
 		op_start(sb, OP_DELETE);
@@ -228,6 +230,17 @@ order_again(struct sandbox *sb)
 	}
 }
 
+/* To let one go that is held belongs to making it. */
+static enum right
+order_right(const struct sandbox *sb, enum sbx_verb verb)
+{
+	if (verb == VERB_DELETE)
+		return (RIGHT_DELETE);
+	if (verb == VERB_RESUME && sb->r.state == SBX_PENDING)
+		return (RIGHT_CREATE);
+	return (RIGHT_STOP);
+}
+
 static int
 order_recv(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
     int (*recv)(struct chan *, struct frame *, void *))
@@ -238,8 +251,7 @@ order_recv(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
 
 	if (request_begin(&a, f, m) == -1 || request_park(recv, f, m) ||
 	    (sb = request_sandbox(&a, m->id, NULL)) == NULL ||
-	    rights_check(&a, verb == VERB_DELETE ? RIGHT_DELETE : RIGHT_STOP,
-	    sb) == -1)
+	    rights_check(&a, order_right(sb, verb), sb) == -1)
 		return (0);
 	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
 		return (0);

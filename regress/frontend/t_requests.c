@@ -190,6 +190,8 @@ static const struct {
 	    "too large: the limit is 1"),
 	R("readonly 2", CREATE, "\x81\xa8readonly\x02", LIM, "readonly",
 	    "too large: the limit is 1"),
+	R("hold 2", CREATE, "\x81\xa4hold\x02", LIM, "hold",
+	    "too large: the limit is 1"),
 	R("pids 2^32", CREATE, "\x81\xa4pids\xcf\0\0\0\1\0\0\0\0", LIM, "pids",
 	    "too large: the limit is 4294967295"),
 	R("mcpus 9", CREATE, "\x81\xa5mcpus\x09", INV, "mcpus",

@@ -405,6 +405,7 @@ ring_create(uint64_t session, const char *id, uint64_t *op)
 	strlcpy(m.id, id, sizeof(m.id));
 	m.workdir = strdup("");
 	m.wait = 1;
+	m.hold = ring.hold;
 	req = ring_ask(session, PROTO_CREATE, &m);
 	free(m.workdir);
 	ring_answer(req, PROTO_ACCEPTED, &g);
@@ -436,7 +437,7 @@ ring_hello(uint64_t n, uint64_t boot, uint32_t pid)
 
 /* From the order to the parent to the guest's hello; order: of the broker. */
 void
-ring_make_ready(uint64_t n, uint64_t op, uint32_t order, const char *nonce)
+ring_make_begun(uint64_t n, uint64_t op, uint32_t order, const char *nonce)
 {
 	struct msg_work_done	 done;
 	struct msg_guest_gone	 ok;
@@ -467,10 +468,25 @@ ring_make_ready(uint64_t n, uint64_t op, uint32_t order, const char *nonce)
 	strlcpy(box.image_id, "sha256:1", sizeof(box.image_id));
 	ring_hello(n, 7, 1000 + n);
 	ring_send(&ring.broker, MSG_BOX_STARTED, op, 0, 0, &box);
+}
+
+void
+ring_let_in(uint64_t n)
+{
+	struct got	 g;
+
 	ring_get(&ring.runner, MSG_LISTEN, &g);
+	ATF_REQUIRE_EQ(g.m.listen.n, n);
 	ATF_REQUIRE_EQ(g.m.listen.pid, 1000 + n);
 	ATF_REQUIRE_EQ(g.m.listen.boot, 7);
 	ring_done(&g);
+}
+
+void
+ring_make_ready(uint64_t n, uint64_t op, uint32_t order, const char *nonce)
+{
+	ring_make_begun(n, op, order, nonce);
+	ring_let_in(n);
 }
 
 uint64_t

@@ -27,6 +27,7 @@ struct ring {
 	char		 nonce[33];	/* newest container's mark */
 	uint32_t	 guest;		/* version of guests; 0: 1 */
 	int		 allowed;	/* show what was allowed, too */
+	uint32_t	 hold;		/* what is created is held */
 };
 
 /* A message that was received; decoded in msg, to be cleared. */
@@ -94,6 +95,9 @@ void	 ring_answered(uint32_t, uint32_t);
 
 /* The walks: number and operation of what was made. */
 uint64_t ring_create(uint64_t, const char *, uint64_t *);
+/* Up to the guest's hello; and what its runner is told when it is ready. */
+void	 ring_make_begun(uint64_t, uint64_t, uint32_t, const char *);
+void	 ring_let_in(uint64_t);
 void	 ring_make_ready(uint64_t, uint64_t, uint32_t, const char *);
 uint64_t ring_ready(uint64_t, const char *);
 void	 ring_hello(uint64_t, uint64_t, uint32_t);
