@@ -119,6 +119,7 @@ ends_body()
 	await 'grep -q "port 1: connection refused" forward.err' 60
 	forward_ends
 	# As data, where it is asked for.
+	: >address
 	"$CTL" -j forward "$BOX" 0:1 >address &
 	FWD=$!
 	await '[ -s address ]' 60

@@ -11,13 +11,19 @@ attach()
 {
 	local p
 
+	# What another has said before is no word of this one.
+	: >fuse.out
+	: >fuse.err
 	as_user "$NEW_UID" "$(atf_get_srcdir)/h_fuse" "$SOCK" "$D/fuse" \
 	    >fuse.out 2>fuse.err </dev/null &
 	p=$!
 	echo "$p" >>.fuse
 	await "[ -s fuse.out ] || _gone $p" 120
 	[ ! -s fuse.out ] || return 0
-	grep -q "no FUSE" fuse.err || atf_fail "$(cat fuse.err)"
+	grep -q "no FUSE" fuse.err || {
+		_show_log
+		atf_fail "the client ended: $(cat fuse.err)"
+	}
 	untried "$(cat fuse.err)"
 	return 1
 }
