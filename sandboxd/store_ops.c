@@ -171,12 +171,22 @@ op_held_end(struct sandbox *sb)
 		op_next(sb);
 }
 
-/* The same time again: who gives it something is not late. */
+/*
+ * The same time again, since who gives it something is not late; but it lives
+ * no longer for that.
+ */
 static void
 op_held_time(struct sandbox *sb)
 {
-	timer_set(&sb->op.deadline, op_deadline, sb, st.conf.t_create);
-	sb->op.due = times_now() + (uint64_t)st.conf.t_create * 1000000;
+	uint64_t	 now = times_now(), ms = st.conf.t_create, left;
+
+	if (sb->t.until != 0) {
+		left = sb->t.until > now ? (sb->t.until - now) / 1000000 : 0;
+		if (left < ms)
+			ms = left;
+	}
+	timer_set(&sb->op.deadline, op_deadline, sb, ms);
+	sb->op.due = now + ms * 1000000;
 }
 
 /*
@@ -310,7 +320,8 @@ op_deadline(int fd, short event, void *arg)
 	(void)event;
 	if (!sb->op.active || sb->op.committing)
 		return;
-	if (op_is_held(sb) && sb->ncalls > 0) {
+	if (op_is_held(sb) && sb->ncalls > 0 &&
+	    (sb->t.until == 0 || sb->t.until > times_now() + 1000000)) {
 		op_held_time(sb);
 		return;
 	}

@@ -190,6 +190,35 @@ ATF_TC_BODY(deleted, tc)
 	ring_stop();
 }
 
+/* It lives no longer for being held. */
+ATF_TC_WITHOUT_HEAD(lifetime);
+ATF_TC_BODY(lifetime, tc)
+{
+	struct got	 g;
+	uint64_t	 n, op;
+	uint32_t	 req;
+
+	ring_make();
+	ring.hold = 1;
+	ring.conf.lifetime = 1;
+	ring_start();
+	ring_engine(1);
+	n = ring_create(USER_SESSION, "web", &op);
+	req = ring.req;
+	ring_make_begun(n, op, MSG_BOX_CREATE, NULL);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+	ring_removed(n);
+	req = ring_ref(USER_SESSION, PROTO_SHOW, "web", 0);
+	ring_answer(req, PROTO_SANDBOX, &g);
+	ATF_REQUIRE_STREQ(g.m.sandbox.state, "failed");
+	ATF_REQUIRE_STREQ(g.m.sandbox.cause,
+	    "it was held, and not resumed in time");
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+	ring_stop();
+}
+
 /* It died meanwhile: what it was given may be lost, and so it is held again. */
 ATF_TC_WITHOUT_HEAD(restart);
 ATF_TC_BODY(restart, tc)
@@ -219,6 +248,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, away);
 	ATF_TP_ADD_TC(tp, another);
 	ATF_TP_ADD_TC(tp, deleted);
+	ATF_TP_ADD_TC(tp, lifetime);
 	ATF_TP_ADD_TC(tp, restart);
 	return (atf_no_error());
 }
