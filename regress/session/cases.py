@@ -29,6 +29,17 @@ def commands(s, box):
          "stopped")
     need(s.good("wait_state", id=other, states=["stopped"]))
     s.good("delete", id=other, wait=1)
+    # What it is given comes before it is ready.
+    made = s.good("create", wait=1, hold=1)
+    need(made[1]["sandbox"]["state"] == "pending", made)
+    other = made[1]["sandbox"]["id"]
+    s.good("tool_write", sandbox=other, path="a/b", data=b64(b"given"))
+    e = s.call("exec", sandbox=other, argv=["true"])[-1]["error"]
+    need(e["code"] == "wrong_state", e)
+    made = s.good("resume", id=other, wait=1)
+    need(made[1]["sandbox"]["state"] == "ready", made)
+    need(s.run(other, "cat", "a/b")[0] == b"given")
+    s.good("delete", id=other, wait=1)
     e = s.call("show", id="no.such")[-1]["error"]
     need(e["code"] == "invalid_argument" and e["field"] == "id", e)
     j = subprocess.run([s.ctl, "-j", "show", "nosuch"], capture_output=True)
