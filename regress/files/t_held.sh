@@ -84,10 +84,10 @@ late_head()
 }
 late_body()
 {
-	world "timeouts { create 4s }"
+	world "timeouts { create 8s }"
 	making slow
 	# Longer than that, since this is about the time itself.
-	sleep 6
+	sleep 10
 	atf_check -o match:'^slow  *pending' "$CTL" list
 	given
 	atf_check -o match:'^slow  *ready' "$CTL" list
