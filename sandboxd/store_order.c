@@ -230,13 +230,15 @@ order_again(struct sandbox *sb)
 	}
 }
 
-/* To let one go that is held belongs to making it. */
+/* To let one's own go that is held belongs to making it. */
 static enum right
-order_right(const struct sandbox *sb, enum sbx_verb verb)
+order_right(const struct asker *a, const struct sandbox *sb,
+    enum sbx_verb verb)
 {
 	if (verb == VERB_DELETE)
 		return (RIGHT_DELETE);
-	if (verb == VERB_RESUME && sb->r.state == SBX_PENDING)
+	if (verb == VERB_RESUME && sb->r.state == SBX_PENDING &&
+	    sb->r.owner == a->uid)
 		return (RIGHT_CREATE);
 	return (RIGHT_STOP);
 }
@@ -251,7 +253,7 @@ order_recv(struct frame *f, struct proto_ref *m, enum sbx_verb verb,
 
 	if (request_begin(&a, f, m) == -1 || request_park(recv, f, m) ||
 	    (sb = request_sandbox(&a, m->id, NULL)) == NULL ||
-	    rights_check(&a, order_right(sb, verb), sb) == -1)
+	    rights_check(&a, order_right(&a, sb, verb), sb) == -1)
 		return (0);
 	if (sb->r.state != SBX_DELETED && request_engine(&a) == -1)
 		return (0);

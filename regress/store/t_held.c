@@ -112,6 +112,39 @@ ATF_TC_BODY(other, tc)
 	ring_stop();
 }
 
+/* It takes no more rights than to make one, and of another's those to resume. */
+ATF_TC_WITHOUT_HEAD(rights);
+ATF_TC_BODY(rights, tc)
+{
+	struct msg_session	 m;
+	uint64_t		 n, op;
+
+	ring_make();
+	ring.hold = 1;
+	ring_start();
+	ring_engine(1);
+	memset(&m, 0, sizeof(m));
+	m.uid = m.gid = 4321;
+	m.own = 1U << RIGHT_CREATE;
+	ring_session_as(77, MSG_SESSION_OPEN, &m);
+	m.uid = m.gid = 4322;
+	m.own = m.others = RIGHTS_OTHERS & ~(1U << RIGHT_STOP);
+	ring_session_as(78, MSG_SESSION_OPEN, &m);
+	n = ring_create(77, "web", &op);
+	ring_make_begun(n, op, MSG_BOX_CREATE, NULL);
+	ring_answered(ring.req, PROTO_SANDBOX);
+	ring_answered(ring.req, PROTO_END);
+	ring_refused(ring_ref(77, PROTO_STOP, "web", 0),
+	    CODE_PERMISSION_DENIED);
+	ring_refused(ring_ref(78, PROTO_RESUME, "4321/web", 0),
+	    CODE_PERMISSION_DENIED);
+	ring_state(ROOT_SESSION, "4321/web", "pending");
+	ring_answered(ring_ref(77, PROTO_RESUME, "web", 0), PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
+	ring_let_in(n);
+	ring_stop();
+}
+
 /* Whose word came before its guest: it is not held at all. */
 ATF_TC_WITHOUT_HEAD(early);
 ATF_TC_BODY(early, tc)
@@ -240,6 +273,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, hold);
 	ATF_TP_ADD_TC(tp, other);
+	ATF_TP_ADD_TC(tp, rights);
 	ATF_TP_ADD_TC(tp, early);
 	ATF_TP_ADD_TC(tp, away);
 	ATF_TP_ADD_TC(tp, another);
