@@ -414,12 +414,18 @@ void		 op_listening(const struct msg_guest_gone *);
 void		 op_busy(const struct msg_guest_gone *);
 void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
-/* It waits, with its guest, for the one who made it to resume it. */
 int		 op_is_held(struct sandbox *);
-void		 op_let_go(struct sandbox *);
-void		 op_worked_on(struct sandbox *);
+void		 op_next(struct sandbox *);
+void		 op_time(struct sandbox *, uint64_t);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
+
+/* store_held.c */
+void		 held_begin(struct sandbox *);
+void		 held_end(struct sandbox *);
+void		 held_let_go(struct sandbox *);
+void		 held_worked(struct sandbox *);
+void		 held_late(struct sandbox *);
 
 /* store_engine.c */
 void		 engine_ask(struct sandbox *, uint32_t);

@@ -265,7 +265,7 @@ call_recv_done(struct chan *ch, struct frame *f, void *msg)
 	if ((sb = model_number(&st.model, c->n)) != NULL &&
 	    --sb->ncalls == 0) {
 		times_worked(sb);
-		op_worked_on(sb);
+		held_worked(sb);
 	}
 	RB_REMOVE(call_tree, &calls, c);
 	free(c);

@@ -87,12 +87,25 @@ static const uint32_t order_of[] = {
 };
 
 static void	op_deadline(int, short, void *);
-static void	op_next(struct sandbox *);
 
 static enum step
 op_step(struct sandbox *sb)
 {
 	return (sb->op.active ? steps[sb->op.kind][sb->op.step] : STEP_END);
+}
+
+int
+op_is_held(struct sandbox *sb)
+{
+	return (op_step(sb) == STEP_HELD && !sb->op.committing);
+}
+
+/* It has so much time from now. */
+void
+op_time(struct sandbox *sb, uint64_t ms)
+{
+	timer_set(&sb->op.deadline, op_deadline, sb, ms);
+	sb->op.due = times_now() + ms * 1000000;
 }
 
 static void
@@ -158,68 +171,6 @@ op_unenforced(struct sandbox *sb, char *text, size_t size)
 	return (-1);
 }
 
-int
-op_is_held(struct sandbox *sb)
-{
-	return (op_step(sb) == STEP_HELD && !sb->op.committing);
-}
-
-static void
-op_held_end(struct sandbox *sb)
-{
-	if (op_is_held(sb) && sb->letgo && sb->op.hello)
-		op_next(sb);
-}
-
-/*
- * The same time again, since who gives it something is not late; but it lives
- * no longer for that.
- */
-static void
-op_held_time(struct sandbox *sb)
-{
-	uint64_t	 now = times_now(), ms = st.conf.t_create, left;
-
-	if (sb->t.until != 0) {
-		left = sb->t.until > now ? (sb->t.until - now) / 1000000 : 0;
-		if (left < ms)
-			ms = left;
-	}
-	timer_set(&sb->op.deadline, op_deadline, sb, ms);
-	sb->op.due = now + ms * 1000000;
-}
-
-/*
- * What it is to be given comes before anybody may take it for ready: calls
- * are taken, and who has made it says when that is all.  After a start it is
- * held again, since nobody knows how much of it has survived.
- */
-static void
-op_hold(struct sandbox *sb)
-{
-	if (sb->conf == NULL || !sb->conf->hold || sb->letgo) {
-		op_next(sb);
-		return;
-	}
-	op_held_time(sb);
-	wait_held(sb);
-}
-
-void
-op_let_go(struct sandbox *sb)
-{
-	sb->letgo = 1;
-	op_held_end(sb);
-}
-
-/* The last of its calls is over. */
-void
-op_worked_on(struct sandbox *sb)
-{
-	if (op_is_held(sb))
-		op_held_time(sb);
-}
-
 /* The guest has come in and the broker has said which process it is. */
 static void
 op_meet(struct sandbox *sb)
@@ -241,7 +192,7 @@ op_meet(struct sandbox *sb)
 	}
 	/* One that is held has come again. */
 	if (op_step(sb) == STEP_HELD)
-		op_held_end(sb);
+		held_end(sb);
 	else
 		op_next(sb);
 }
@@ -320,14 +271,12 @@ op_deadline(int fd, short event, void *arg)
 	(void)event;
 	if (!sb->op.active || sb->op.committing)
 		return;
-	if (op_is_held(sb) && sb->ncalls > 0 &&
-	    (sb->t.until == 0 || sb->t.until > times_now() + 1000000)) {
-		op_held_time(sb);
+	if (op_is_held(sb)) {
+		held_late(sb);
 		return;
 	}
 	if (op_begins(sb)) {
-		op_fail(sb, CODE_DEADLINE_EXCEEDED, op_is_held(sb) ?
-		    "it was held, and not resumed in time" :
+		op_fail(sb, CODE_DEADLINE_EXCEEDED,
 		    "it was not ready in time");
 		return;
 	}
@@ -411,7 +360,7 @@ op_do(struct sandbox *sb, enum step step)
 		op_meet(sb);
 		break;
 	case STEP_HELD:
-		op_hold(sb);
+		held_begin(sb);
 		break;
 	case STEP_GREET:
 		op_greet(sb);
@@ -449,7 +398,7 @@ op_do(struct sandbox *sb, enum step step)
 	}
 }
 
-static void
+void
 op_next(struct sandbox *sb)
 {
 	sb->op.step++;
@@ -499,8 +448,7 @@ op_start(struct sandbox *sb, enum op_kind kind)
 		ms = st.conf.t_delete;
 		break;
 	}
-	timer_set(&op->deadline, op_deadline, sb, ms);
-	op->due = times_now() + ms * 1000000;
+	op_time(sb, ms);
 	times_update(sb);
 	op_do(sb, op_step(sb));
 }

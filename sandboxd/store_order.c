@@ -150,7 +150,7 @@ order_joined(struct order *q)
 	}
 	answer_wait(&q->a, PROTO_DELETE, sb, q->wait);
 	if (q->verb == VERB_RESUME && sb->r.state == SBX_PENDING)
-		op_let_go(sb);
+		held_let_go(sb);
 	/* A delete that could not go on is tried again. */
 	if (q->verb == VERB_DELETE && !sb->op.active)
 		op_start(sb, OP_DELETE);

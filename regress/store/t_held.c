@@ -9,6 +9,17 @@
 
 #include "watch.h"
 
+/* One that is being made; its number. */
+static uint64_t
+making(uint64_t *op)
+{
+	ring_make();
+	ring.hold = 1;
+	ring_start();
+	ring_engine(1);
+	return (ring_create(USER_SESSION, "web", op));
+}
+
 /* One that waits to be let go; its number. */
 static uint64_t
 held(void)
@@ -17,11 +28,7 @@ held(void)
 	uint64_t	 n, op;
 	uint32_t	 req;
 
-	ring_make();
-	ring.hold = 1;
-	ring_start();
-	ring_engine(1);
-	n = ring_create(USER_SESSION, "web", &op);
+	n = making(&op);
 	req = ring.req;
 	ring_make_begun(n, op, MSG_BOX_CREATE, NULL);
 	ring_answer(req, PROTO_SANDBOX, &g);
@@ -153,11 +160,7 @@ ATF_TC_BODY(early, tc)
 	uint64_t	 n, op;
 	uint32_t	 req, made;
 
-	ring_make();
-	ring.hold = 1;
-	ring_start();
-	ring_engine(1);
-	n = ring_create(USER_SESSION, "web", &op);
+	n = making(&op);
 	made = ring.req;
 	/* There is no guest yet that a call could be for. */
 	ring_refused(call(), CODE_WRONG_STATE);
