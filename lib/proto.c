@@ -44,6 +44,8 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, disk, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, tmpfs, M_UINT, 0, M_OPT),
 	MSG_F(proto_create, hold, M_UINT, 1, M_OPT),
+	MSG_F(proto_create, mounts, M_KVV, SBX_MOUNTS_MAX, M_OPT),
+	MSG_F(proto_create, mounts_rw, M_KVV, SBX_MOUNTS_MAX, M_OPT),
 };
 
 static const struct msg_field f_list[] = {
@@ -258,6 +260,8 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, disk, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, degraded, M_STR, 0, M_OPT),
 	MSG_F(proto_sandbox, tmpfs, M_UINT, 0, M_OPT),
+	MSG_F(proto_sandbox, mounts, M_KVV, SBX_MOUNTS_MAX, M_OPT),
+	MSG_F(proto_sandbox, mounts_rw, M_KVV, SBX_MOUNTS_MAX, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {

@@ -137,6 +137,8 @@ struct proto_create {
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 	uint64_t	 tmpfs;		/* the same, in memory; 0: it is not */
 	uint32_t	 hold;		/* 1: ready when it is resumed */
+	struct kvv	 mounts;	/* place inside: path on the host */
+	struct kvv	 mounts_rw;	/* the same, and it may write there */
 };
 
 struct proto_list {
@@ -373,6 +375,8 @@ struct proto_sandbox {
 	uint64_t	 disk;		/* bytes of the workspace, 0: no bound */
 	char		 degraded[64];	/* what keeps it from work, "" nothing */
 	uint64_t	 tmpfs;		/* bytes of it in memory, 0: none */
+	struct kvv	 mounts;	/* as in CREATE */
+	struct kvv	 mounts_rw;
 };
 
 struct proto_exec_info {

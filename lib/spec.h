@@ -35,6 +35,11 @@ int	 spec_valid_label_key(const char *);
 int	 spec_valid_label_value(const char *);
 int	 spec_valid_env_name(const char *);
 int	 spec_valid_dir(const char *);		/* absolute, no dot-dot */
+int	 spec_valid_source(const char *);	/* of a mount, on the host */
+int	 spec_valid_target(const char *);	/* and its place inside */
+/* Is it that directory or below it?  And: is one of them below the other? */
+int	 spec_path_below(const char *, const char *);
+int	 spec_paths_meet(const char *, const char *);
 int	 spec_valid_state(const char *);	/* of a sandbox */
 int	 spec_valid_type(const char *);		/* of events; its start */
 int	 spec_valid_utf8(const char *);

@@ -174,6 +174,53 @@ check_tmpfs(const struct proto_create *c, struct spec_error *e)
 	return (0);
 }
 
+/* One list of them, and whether they meet each other or those before. */
+static int
+check_mount_list(const struct kvv *list, const struct kvv *before,
+    const char *field, struct spec_error *e)
+{
+	const struct kv	*m;
+	size_t		 i, j;
+
+	for (i = 0; i < list->n; i++) {
+		m = &list->v[i];
+		if (!spec_valid_target(m->k))
+			return (invalid(e, field, m->k, "a place inside is an "
+			    "absolute path of letters, digits and ._-+@, apart "
+			    "from /workspace, /tmp, /dev, /proc and /sys"));
+		if (!spec_valid_source(m->v))
+			return (invalid(e, field, m->v, "a path on the host "
+			    "is absolute and plain, of at most 1023 bytes of "
+			    "UTF-8"));
+		for (j = 0; j < i; j++)
+			if (spec_paths_meet(m->k, list->v[j].k))
+				return (invalid(e, field, m->k,
+				    "two mounts in one place"));
+		for (j = 0; before != NULL && j < before->n; j++)
+			if (spec_paths_meet(m->k, before->v[j].k))
+				return (invalid(e, field, m->k,
+				    "two mounts in one place"));
+	}
+	return (0);
+}
+
+static int
+check_mounts(const struct proto_create *c, struct spec_error *e)
+{
+	const char	*field = c->mounts_rw.n > 0 ? "mounts_rw" : "mounts";
+	size_t		 n = c->mounts.n + c->mounts_rw.n;
+
+	if (n > SBX_MOUNTS_MAX)
+		return (fail(e, CODE_LIMIT_EXCEEDED, field, "mounts: %zu: the "
+		    "limit is %d", n, SBX_MOUNTS_MAX));
+	if (n > 0 && spec_user(c->user) == 0)
+		return (fail(e, CODE_UNSUPPORTED, field, "mounts: not for "
+		    "root in a sandbox"));
+	if (check_mount_list(&c->mounts, NULL, "mounts", e) == -1)
+		return (-1);
+	return (check_mount_list(&c->mounts_rw, &c->mounts, "mounts_rw", e));
+}
+
 static int
 check_create(const void *msg, struct spec_error *e)
 {
@@ -217,9 +264,10 @@ check_create(const void *msg, struct spec_error *e)
 	    e) == -1 || check_tmpfs(c, e) == -1 ||
 	    check_time(c->lifetime, "lifetime", e) == -1 ||
 	    check_time(c->idle, "idle", e) == -1 ||
-	    check_time(c->keep, "keep", e) == -1)
+	    check_time(c->keep, "keep", e) == -1 ||
+	    check_user(c->user, e) == -1)
 		return (-1);
-	return (check_user(c->user, e));
+	return (check_mounts(c, e));
 }
 
 /* A terminal has one output, and nothing else has a size. */

@@ -90,6 +90,25 @@ put_bound(FILE *f, const char *name, uint64_t n)
 		fprintf(f, "%llu,", (unsigned long long)n);
 }
 
+/* Where its user's directories are, and whether it may write there. */
+static void
+put_mounts(FILE *f, const struct proto_sandbox *s)
+{
+	size_t	 i;
+
+	fputs("\"mounts\":{", f);
+	for (i = 0; i < s->mounts.n + s->mounts_rw.n; i++) {
+		const char	*dir = i < s->mounts.n ? s->mounts.v[i].k :
+				    s->mounts_rw.v[i - s->mounts.n].k;
+
+		if (i > 0)
+			fputc(',', f);
+		tool_json_text(f, dir, strlen(dir));
+		fputs(i < s->mounts.n ? ":\"ro\"" : ":\"rw\"", f);
+	}
+	fputs("},", f);
+}
+
 static void
 put_place(FILE *f, const struct proto_sandbox *s)
 {
@@ -104,6 +123,7 @@ put_place(FILE *f, const struct proto_sandbox *s)
 	put_bound(f, "pids", s->pids);
 	put_bound(f, "disk", s->disk);
 	put_bound(f, "tmpfs", s->tmpfs);
+	put_mounts(f, s);
 	fprintf(f, "\"output\":%d,\"lines\":%d,", SANDBOX_TOOL_OUTPUT,
 	    SANDBOX_TOOL_LINES);
 }

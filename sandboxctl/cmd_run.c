@@ -119,7 +119,7 @@ cmd_run(struct ctl *ctl)
 	memset(&s, 0, sizeof(s));
 	memset(&m, 0, sizeof(m));
 	if (exec_check(ctl, ctl->argv, ctl->argc) == -1 ||
-	    seeds_check(ctl) != 0)
+	    host_tools(ctl) == -1 || seeds_check(ctl) != 0)
 		return (EXIT_OURS);
 	if ((n = run_create(ctl, &m)) == 0)
 		seeds_dir(ctl, m.id);

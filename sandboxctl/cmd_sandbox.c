@@ -35,6 +35,8 @@ create_request(struct ctl *ctl, struct proto_create *req)
 	req->pids = ctl->pids;
 	req->disk = ctl->disk;
 	req->tmpfs = ctl->tmpfs;
+	req->mounts = ctl->mounts;
+	req->mounts_rw = ctl->mounts_rw;
 	req->resume = ctl->resume;
 	req->readonly = ctl->readonly;
 	req->workdir = (char *)(uintptr_t)(ctl->dir == NULL ? "" : ctl->dir);
@@ -77,7 +79,8 @@ cmd_create(struct ctl *ctl)
 	struct proto_sandbox	 s;
 	int			 ret;
 
-	if (create_fill(ctl, &req) == -1 || seeds_check(ctl) != 0)
+	if (host_tools(ctl) == -1 || create_fill(ctl, &req) == -1 ||
+	    seeds_check(ctl) != 0)
 		return (ctl->failed);
 	memset(&acc, 0, sizeof(acc));
 	memset(&s, 0, sizeof(s));

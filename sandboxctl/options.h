@@ -16,9 +16,9 @@ typedef int	 take_fn(struct ctl *, const struct option_def *,
 
 take_fn		 take_call, take_count, take_environ, take_flag, take_keys;
 take_fn		 take_label;
-take_fn		 take_milli, take_number, take_pair, take_seconds;
+take_fn		 take_milli, take_mount, take_number, take_pair, take_seconds;
 take_fn		 take_selector, take_signal, take_size, take_span;
-take_fn		 take_stream, take_string, take_strings;
+take_fn		 take_stream, take_string, take_strings, take_tool;
 
 #define OPT_AT(f)	.at = offsetof(struct ctl, f)
 #define OPT_END		{ .letter = 0 }
@@ -79,6 +79,9 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_GRACE							\
 	OPT_MILLI('g', "seconds", grace, 0, EXEC_GRACE_MAX,		\
 	    "0.001 to 600, with at most three decimals")
+#define OPT_HOST_TOOL							\
+	{ .letter = 'H', .arg = "tool", .take = take_tool,		\
+	    .must = "claude, codex, git, npm, opencode or uv", .many = 1 }
 #define OPT_ID		OPT_STRING('i', "id", id, "the name of a sandbox")
 #define OPT_IDLE	OPT_SPAN('q', idle)
 #define OPT_IMAGE	OPT_STRING('I', "image", image, "the name of an image")
@@ -124,6 +127,10 @@ take_fn		 take_stream, take_string, take_strings;
 #define OPT_TMPFS							\
 	OPT_SIZE('M', "memory", tmpfs,					\
 	    "1M to 1024T, in bytes or with K, M, G or T")
+#define OPT_MOUNT							\
+	{ .letter = 'v', .arg = "local:remote[:rw]", .take = take_mount, \
+	    .must = "local:remote, and :rw if it may be written to",	\
+	    .many = 1 }
 #define OPT_USER	OPT_STRING('u', "user", user, "root or a number")
 #define OPT_DIR		OPT_STRING('w', "directory", dir, "an absolute path")
 

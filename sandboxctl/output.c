@@ -317,6 +317,22 @@ out_times(FILE *f, const struct proto_sandbox *s)
 	fputc('\n', f);
 }
 
+static void
+out_mounts(FILE *f, const struct proto_sandbox *s)
+{
+	const struct kv	*m;
+	size_t		 i, ro = s->mounts.n;
+
+	for (i = 0; i < ro + s->mounts_rw.n; i++) {
+		m = i < ro ? &s->mounts.v[i] : &s->mounts_rw.v[i - ro];
+		fprintf(f, "%-12s ", i == 0 ? "mounts" : "");
+		out_text(f, m->k);
+		fputs(i < ro ? " reads " : " writes ", f);
+		out_text(f, m->v);
+		fputc('\n', f);
+	}
+}
+
 void
 out_sandbox(FILE *f, const struct proto_sandbox *s)
 {
@@ -340,6 +356,7 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 	out_line(f, "root", s->readonly ? "read-only" : "writable");
 	if (s->resume)
 		out_line(f, "resume", "on start");
+	out_mounts(f, s);
 	for (i = 0; i < s->labels.n; i++) {
 		fprintf(f, "%-12s ", i == 0 ? "labels" : "");
 		out_text(f, s->labels.v[i].k);

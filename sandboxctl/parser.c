@@ -20,23 +20,24 @@ static const struct option_def	 opts_create[] = {
 	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_REASON, OPT_SEED,
 	OPT_CPUS,
 	OPT_DETACH, OPT_ENVIRON, OPT_ENV, OPT_FLAG('F', keep_failed),
-	OPT_IMAGE, OPT_ID,
+	OPT_HOST_TOOL, OPT_IMAGE, OPT_ID,
 	OPT_KEEP, OPT_LABEL, OPT_TMPFS, OPT_MEMORY, OPT_SEED_FILES,
 	OPT_PREPARE,
 	OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
-	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_USER, OPT_DIR,
-	OPT_EXCLUDE, OPT_END
+	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_USER, OPT_MOUNT,
+	OPT_DIR, OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_run[] = {
 	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_REASON, OPT_SEED,
 	OPT_CPUS,
-	OPT_FLAG('D', changes), OPT_ENVIRON, OPT_ENV, OPT_SCOPE, OPT_IMAGE,
-	OPT_ID,
+	OPT_FLAG('D', changes), OPT_ENVIRON, OPT_ENV, OPT_SCOPE,
+	OPT_HOST_TOOL, OPT_IMAGE, OPT_ID,
 	OPT_KEEP, OPT_LABEL, OPT_TMPFS, OPT_MEMORY, OPT_SEED_FILES,
 	OPT_PREPARE,
 	OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT,
-	OPT_USER, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_GATE, OPT_END
+	OPT_USER, OPT_MOUNT, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_GATE,
+	OPT_END
 };
 static const struct option_def	 opts_labels[] = {
 	OPT_SELECT('l', labels), OPT_END
@@ -446,6 +447,8 @@ parse_free(struct ctl *ctl)
 {
 	kvv_clear(&ctl->env);
 	kvv_clear(&ctl->labels);
+	kvv_clear(&ctl->mounts);
+	kvv_clear(&ctl->mounts_rw);
 	kvv_clear(&ctl->select);
 	strv_clear(&ctl->unlabel);
 	strv_clear(&ctl->types);
@@ -453,6 +456,7 @@ parse_free(struct ctl *ctl)
 	strv_clear(&ctl->include);
 	strv_clear(&ctl->outside);
 	strv_clear(&ctl->seeds);
+	strv_clear(&ctl->tools);
 }
 
 void

@@ -128,6 +128,9 @@ struct ctl {
 	int			 secrets;	/* -A; and keys too */
 	int			 keep_failed;	/* -F */
 	const char		*prepare;	/* -P */
+	struct strv		 tools;		/* -H, of the host */
+	struct kvv		 mounts;	/* -v; remote: local */
+	struct kvv		 mounts_rw;	/* the same, with :rw */
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
@@ -164,6 +167,9 @@ int		 ctl_errno(struct ctl *, const char *);
 int		 ctl_too_long(struct ctl *, const char *, size_t);
 void		 ctl_ref(struct ctl *, const struct proto_sandbox *, char *,
 		    size_t);
+
+/* host_tool.c: what -H stands for; -1 and the error told. */
+int		 host_tools(struct ctl *);
 
 /* cmd_daemon.c */
 int		 cmd_ping(struct ctl *);

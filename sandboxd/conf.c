@@ -76,6 +76,7 @@ conf_new(const char *file)
 		return (NULL);
 	*conf = conf_default;
 	TAILQ_INIT(&conf->images);
+	TAILQ_INIT(&conf->mounts);
 	TAILQ_INIT(&conf->rules);
 	TAILQ_INIT(&conf->limit_rules);
 	if ((conf->file = strdup(file)) == NULL) {
@@ -89,12 +90,18 @@ void
 conf_free(struct config *conf)
 {
 	struct conf_image	*i;
+	struct conf_mount	*m;
 	struct right_rule	*r;
 	struct limit_rule	*l;
 	uint32_t		 n;
 
 	if (conf == NULL)
 		return;
+	while ((m = TAILQ_FIRST(&conf->mounts)) != NULL) {
+		TAILQ_REMOVE(&conf->mounts, m, entry);
+		free(m->path);
+		free(m);
+	}
 	while ((i = TAILQ_FIRST(&conf->images)) != NULL) {
 		TAILQ_REMOVE(&conf->images, i, entry);
 		free(i->pattern);
@@ -163,6 +170,25 @@ conf_add_image(struct config *conf, const char *pattern, int allow)
 	i->allow = allow;
 	TAILQ_INSERT_TAIL(&conf->images, i, entry);
 	return (0);
+}
+
+struct conf_mount *
+conf_add_mount(struct config *conf, const char *path, int allow)
+{
+	struct conf_mount	*m;
+	int			 n = 0;
+
+	TAILQ_FOREACH(m, &conf->mounts, entry)
+		n++;
+	if (n >= CONF_RULES_MAX || (m = calloc(1, sizeof(*m))) == NULL)
+		return (NULL);
+	if ((m->path = strdup(path)) == NULL) {
+		free(m);
+		return (NULL);
+	}
+	m->allow = allow;
+	TAILQ_INSERT_TAIL(&conf->mounts, m, entry);
+	return (m);
 }
 
 /* Where a rule stands; 0 if there is no room for one more. */

@@ -56,6 +56,16 @@ struct conf_image {
 };
 TAILQ_HEAD(conf_images, conf_image);
 
+/* A path of the host's that clients may mount, with all below it, or not. */
+struct conf_mount {
+	TAILQ_ENTRY(conf_mount)	 entry;
+	char			*path;		/* plain: spec_valid_source() */
+	int			 allow;
+	int			 rw;		/* sandboxes may write there */
+	int			 sockets;	/* and come to its sockets */
+};
+TAILQ_HEAD(conf_mounts, conf_mount);
+
 /*
  * The users, or the groups, that a rootless Engine has: 0 is its own, and
  * from 1 on they are those of its ranges, in the order of the file.
@@ -130,6 +140,7 @@ struct config {
 	struct conf_timeouts	 timeouts;
 	struct conf_retain	 retain;
 	struct conf_images	 images;
+	struct conf_mounts	 mounts;
 	struct right_rules	 rules;
 	struct limit_rules	 limit_rules;
 	char		       **places;	/* "file:line", from 1 */
@@ -163,6 +174,8 @@ void		 conf_error(struct conf_errors *, const char *, int,
 		    const char *, ...)
 		    __attribute__((__format__(printf, 4, 5)));
 int		 conf_add_image(struct config *, const char *, int);
+/* The new one, or NULL: too many. */
+struct conf_mount *conf_add_mount(struct config *, const char *, int);
 uint32_t	 conf_add_place(struct config *, const char *, int);
 int		 conf_add_rule(struct config *, const struct right_rule *);
 int		 conf_add_limit(struct config *, const struct limit_rule *);

@@ -345,6 +345,33 @@ add_image(const struct token *t, int allow)
 		value_error(t, "image", "too many patterns: the limit is 256");
 }
 
+/* NULL after one that is wrong, whose options are not looked at. */
+static struct conf_mount	*last_mount;
+
+void
+add_mount(const struct token *t, int allow)
+{
+	last_mount = NULL;
+	if (strcmp(t->string, "/") != 0 && !spec_valid_source(t->string))
+		value_error(t, "mount", "not an absolute, plain path");
+	else if ((last_mount = conf_add_mount(conf, t->string,
+	    allow)) == NULL)
+		value_error(t, "mount", "too many paths: the limit is 256");
+}
+
+void
+mount_option(const struct token *t)
+{
+	if (last_mount == NULL)
+		return;
+	if (strcmp(t->string, "rw") == 0)
+		last_mount->rw = 1;
+	else if (strcmp(t->string, "sockets") == 0)
+		last_mount->sockets = 1;
+	else
+		value_error(t, "mount", "not rw or sockets");
+}
+
 /* Where a setting was made, or its absence if it was not. */
 static void
 check_error(enum setting s, const char *text)
@@ -406,4 +433,5 @@ set_reset(void)
 {
 	memset(seen, 0, sizeof(seen));
 	logs_seen = 0;
+	last_mount = NULL;
 }

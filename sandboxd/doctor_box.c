@@ -103,11 +103,18 @@ judge_mounts(const struct control *t, const struct doctor_box *b,
 	const struct msg_facts	*f = b->facts;
 	enum judgement		 j = judge_bit(t, b, c);
 
-	if (j != ENFORCED || f->volumes == 0)
+	if (j != ENFORCED)
 		return (j);
-	doctor_proof(c, "%s, and %u volume%s of the image's", t->proof,
-	    f->volumes, f->volumes == 1 ? "" : "s");
-	return (DEGRADED);
+	if (f->volumes != 0) {
+		doctor_proof(c, "%s, and %u volume%s of the image's",
+		    t->proof, f->volumes, f->volumes == 1 ? "" : "s");
+		return (DEGRADED);
+	}
+	if (b->conf->mounts.n + b->conf->mounts_rw.n != 0)
+		doctor_proof(c, "%s; of its client's %zu to be read and %zu "
+		    "to be written to", t->proof, b->conf->mounts.n,
+		    b->conf->mounts_rw.n);
+	return (j);
 }
 
 static enum judgement

@@ -22,6 +22,7 @@ static const struct msg_field f_conf[] = {
 	MSG_F(msg_conf, guest, M_TEXT, SBX_DIR_MAX, 0),
 	MSG_F(msg_conf, mnt, M_TEXT, SBX_DIR_MAX, 0),
 	MSG_F(msg_conf, sock, M_TEXT, SBX_DIR_MAX, 0),
+	MSG_F(msg_conf, mounts, M_TEXT, SBX_DIR_MAX, 0),
 	MSG_F(msg_conf, uid_low, M_UINT, 0, 0),
 	MSG_F(msg_conf, uid_high, M_UINT, 0, 0),
 	MSG_F(msg_conf, rootless, M_UINT, 0, 0),
@@ -105,6 +106,24 @@ static const struct msg_field f_work[] = {
 	MSG_F(msg_work, gid, M_UINT, 0, 0),
 	MSG_F(msg_work, disk, M_UINT, 0, 0),
 	MSG_F(msg_work, tmpfs, M_UINT, 1, 0),
+	MSG_F(msg_work, mounts, M_UINT, SBX_MOUNTS_MAX, 0),
+	MSG_F(msg_work, ticket, M_UINT, 0, 0),
+};
+
+static const struct msg_field f_mounts_check[] = {
+	MSG_F(msg_mounts_check, ticket, M_UINT, 0, 0),
+	MSG_F(msg_mounts_check, ro, M_STRV, SBX_MOUNTS_MAX, 0),
+	MSG_F(msg_mounts_check, rw, M_STRV, SBX_MOUNTS_MAX, 0),
+};
+
+static const struct msg_field f_mounts_checked[] = {
+	MSG_F(msg_mounts_checked, ticket, M_UINT, 0, 0),
+	MSG_F(msg_mounts_checked, code, M_UINT, CODE_MAX - 1, 0),
+	MSG_F(msg_mounts_checked, text, M_STR, 0, 0),
+};
+
+static const struct msg_field f_mounts_ref[] = {
+	MSG_F(msg_mounts_ref, n, M_UINT, 0, 0),
 };
 
 static const struct msg_field f_work_done[] = {
@@ -299,6 +318,8 @@ static const struct msg_field f_box_create[] = {
 	MSG_F(msg_box_create, env, M_KVV, SBX_ENV_MAX, 0),
 	MSG_F(msg_box_create, disk, M_UINT, 0, 0),
 	MSG_F(msg_box_create, tmpfs, M_UINT, 0, 0),
+	MSG_F(msg_box_create, mounts, M_STRV, SBX_MOUNTS_MAX, 0),
+	MSG_F(msg_box_create, mounts_rw, M_STRV, SBX_MOUNTS_MAX, 0),
 };
 
 static const struct msg_field f_box_update[] = {
@@ -452,6 +473,14 @@ static const struct msg_def defs[MSG_MAX - MSG_PIPE] = {
 	AT(MSG_RELOAD) = MSG_DEF(MSG_RELOAD, "RELOAD", msg_reload,
 	    f_reload),
 	AT(MSG_DOCTOR) = MSG_DEF_EMPTY(MSG_DOCTOR, "DOCTOR"),
+	AT(MSG_MOUNTS_CHECK) = MSG_DEF(MSG_MOUNTS_CHECK, "MOUNTS_CHECK",
+	    msg_mounts_check, f_mounts_check),
+	AT(MSG_MOUNTS_CHECKED) = MSG_DEF(MSG_MOUNTS_CHECKED,
+	    "MOUNTS_CHECKED", msg_mounts_checked, f_mounts_checked),
+	AT(MSG_MOUNTS_DROP) = MSG_DEF(MSG_MOUNTS_DROP, "MOUNTS_DROP",
+	    msg_mounts_ref, f_mounts_ref),
+	AT(MSG_MOUNTS_OFF) = MSG_DEF(MSG_MOUNTS_OFF, "MOUNTS_OFF",
+	    msg_mounts_ref, f_mounts_ref),
 	AT(MSG_CLIENT) = MSG_DEF(MSG_CLIENT, "CLIENT", msg_client,
 	    f_client),
 	AT(MSG_LISTEN) = MSG_DEF(MSG_LISTEN, "LISTEN", msg_listen,

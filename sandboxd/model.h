@@ -238,6 +238,7 @@ struct sandbox {
 	int			 named;		/* and did */
 	int			 here;		/* its guest is connected */
 	int			 letgo;		/* it need not be held */
+	uint64_t		 ticket;	/* of its mounts; 0: as they were */
 	uint64_t		 probe;		/* its silence counts since */
 	int			 silent;	/* it is, says the runner */
 	u_int			 held;		/* signals while it is paused */

@@ -520,6 +520,7 @@ on_sigchld(int sig, short event, void *arg)
 			break;
 		}
 		if (workdir_reaped(pid, status) ||
+		    mounts_reaped(pid, status) ||
 		    upgrade_reaped(pid, status))
 			continue;
 		for (r = ROLE_FRONTEND; r < ROLE_MAX; r++) {
@@ -569,6 +570,7 @@ parent_upgrade(void)
 	env.upgrading = 1;
 	sessions_pause();
 	workdir_kill();
+	mounts_kill();
 	set_stop();
 }
 
@@ -592,6 +594,7 @@ on_sigterm(int sig, short event, void *arg)
 	log_info("signal %d: stopping", sig);
 	sessions_close();
 	workdir_kill();
+	mounts_kill();
 	if (env.state == SET_RUNNING) {
 		set_stop();
 		return;

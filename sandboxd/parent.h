@@ -22,7 +22,8 @@ struct statedir {
 	char	 instance[33];
 	char	*guest;		/* the copy that containers mount */
 	char	*mnt;		/* work, mounted nosuid and nodev */
-	char	*sockpath;	/* runner/sock */
+	char		*sockpath;	/* runner/sock */
+	char		*mountspath;	/* mounts */
 	gid_t	 reach;		/* of a rootless Engine; 0: of root's */
 	int	 fd;		/* state itself */
 	int	 lock;
@@ -30,7 +31,8 @@ struct statedir {
 	int	 runner;	/* the runner's */
 	int	 empty;		/* the frontend's */
 	int	 work;
-	int	 sock;		/* runner/sock */
+	int		 sock;		/* runner/sock */
+	int		 mounts;	/* of clients' directories */
 };
 
 enum set_state {
@@ -127,6 +129,12 @@ pid_t	 spawn_child(struct child *, int lock, int debug, int verbose,
 	    int *fd);
 
 void	 spawn_signals(void);	/* a new process has none of ours */
+/*
+ * fork(2) for a part of the parent's own work: in the new process there are
+ * no handlers and no descriptors of ours but that one, as PROC_PIPE_FD, and
+ * the lock.
+ */
+pid_t	 spawn_helper(int at);
 
 /* parent_upgrade.c */
 void	 upgrade_init(int, char *[]);
@@ -162,8 +170,27 @@ void	 sessions_close(void);		/* no more clients: we stop */
 void	 sessions_end_all(void);	/* the frontend has gone */
 void	 sessions_judge(void);		/* anew: the rules have changed */
 int	 sessions_may(uint64_t, enum right);
+/* Who it is, by the kernel's word; -1: there is none, or not any more. */
+int	 sessions_who(uint64_t, uint32_t *uid, uint32_t *gid, struct u64v *groups);
+
+/*
+ * mounts.c: directories of clients' for a sandbox.  -1: no store asks so.
+ * What comes for a sandbox without any goes on to workdir.c at once.
+ */
+int	 mounts_check(const struct frame *, struct msg_mounts_check *);
+void	 mounts_drop(uint64_t ticket);
+int	 mounts_make(const struct msg_work *, uint64_t op);
+int	 mounts_remove(const struct msg_work *, uint64_t op);
+void	 mounts_off(uint64_t n);	/* its container has them, or is gone */
+void	 mounts_begin(void);		/* a new set runs */
+int	 mounts_reaped(pid_t, int status);
+void	 mounts_kill(void);
 
 /* workdir.c */
+void	 workdir_done(uint64_t n, uint64_t op, enum code, const char *, ...)
+	    __attribute__((__format__(printf, 4, 5)));
+/* Its user and group on the host; -1: they are none of the range. */
+int	 workdir_ids(const struct msg_work *, uid_t *, gid_t *);
 int	 workdir_make(const struct msg_work *, uint64_t op);
 int	 workdir_remove(const struct msg_work *, uint64_t op);
 void	 workdir_resume(void);		/* what a former parent left */

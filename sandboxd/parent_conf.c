@@ -150,6 +150,7 @@ conf_to_msg(struct msg_conf *m)
 	m->guest = env.dir.guest;
 	m->mnt = env.dir.mnt;
 	m->sock = env.dir.sockpath;
+	m->mounts = env.dir.mountspath;
 	m->uid_low = c->uid_min;
 	m->uid_high = c->uid_max;
 	m->rootless = c->engine_user[0] != '\0';

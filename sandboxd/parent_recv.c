@@ -25,6 +25,7 @@ recv_open(struct child *c)
 		parent_started();
 		log_info("running");
 	}
+	mounts_begin();
 	workdir_resume();
 	return (0);
 }
@@ -100,12 +101,14 @@ union parent_msg {
 	struct msg_ready ready;
 	struct msg_work	 work;
 	struct msg_reload reload;
+	struct msg_mounts_check mounts;
+	struct msg_mounts_ref ref;
 };
 
 /* Only the store asks for anything. */
 static int
 recv_request(struct child *c, const struct frame *f,
-    const union parent_msg *m)
+    union parent_msg *m)
 {
 	if (c->role != ROLE_STORE)
 		return (-1);
@@ -119,9 +122,17 @@ recv_request(struct child *c, const struct frame *f,
 		return (-1);
 	switch (f->type) {
 	case MSG_WORK_MAKE:
-		return (workdir_make(&m->work, f->op));
+		return (mounts_make(&m->work, f->op));
 	case MSG_WORK_REMOVE:
-		return (workdir_remove(&m->work, f->op));
+		return (mounts_remove(&m->work, f->op));
+	case MSG_MOUNTS_CHECK:
+		return (mounts_check(f, &m->mounts));
+	case MSG_MOUNTS_DROP:
+		mounts_drop(m->ref.n);
+		return (0);
+	case MSG_MOUNTS_OFF:
+		mounts_off(m->ref.n);
+		return (0);
 	case MSG_RELOAD:
 		recv_reload(f, &m->reload);
 		return (0);
@@ -135,7 +146,7 @@ recv_request(struct child *c, const struct frame *f,
 
 static int
 dispatch_one(struct child *c, const struct frame *f,
-    const union parent_msg *m)
+    union parent_msg *m)
 {
 	switch (f->type) {
 	case MSG_LOG:
@@ -150,6 +161,23 @@ dispatch_one(struct child *c, const struct frame *f,
 	default:
 		return (recv_request(c, f, m));
 	}
+}
+
+/* What a child may say to the parent, whoever it is. */
+static int
+taken(uint32_t type)
+{
+	static const uint32_t	 types[] = {
+		MSG_LOG, MSG_READY, MSG_OPEN, MSG_BEAT, MSG_WORK_MAKE,
+		MSG_WORK_REMOVE, MSG_RELOAD, MSG_DOCTOR, MSG_MOUNTS_CHECK,
+		MSG_MOUNTS_DROP, MSG_MOUNTS_OFF
+	};
+	size_t			 i;
+
+	for (i = 0; i < nitems(types); i++)
+		if (types[i] == type)
+			return (1);
+	return (0);
 }
 
 /* Its frames; only_log: it is dead, and its last words are what counts. */
@@ -173,10 +201,7 @@ parent_recv(struct child *c, int only_log)
 		}
 		def = msg_def(f.type);
 		bad = f.fd != -1 || def == NULL || def->size > sizeof(m) ||
-		    (f.type != MSG_LOG && f.type != MSG_READY &&
-		    f.type != MSG_OPEN && f.type != MSG_BEAT &&
-		    f.type != MSG_WORK_MAKE && f.type != MSG_WORK_REMOVE &&
-		    f.type != MSG_RELOAD && f.type != MSG_DOCTOR) ||
+		    !taken(f.type) ||
 		    msg_decode_array(&m, def, f.len == 0 ? none : f.data,
 		    f.len == 0 ? sizeof(none) : f.len) == -1;
 		if (!bad) {

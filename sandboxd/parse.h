@@ -105,6 +105,8 @@ void		 set_log_end(void);
 void		 set_clients(const struct token *, const struct token *);
 void		 set_uids(const struct token *, const struct token *);
 void		 add_image(const struct token *, int);
+void		 add_mount(const struct token *, int);
+void		 mount_option(const struct token *);	/* of the last */
 void		 check_settings(void);
 void		 set_reset(void);
 

@@ -300,14 +300,8 @@ policy		: IMAGE ALLOW allowed
 		}
 		| UNENFORCED names
 		| NETWORK ALLOW STRING		{ set_network(S_MAX, &$3); }
-		| MOUNT ALLOW mounts {
-			error_at($1.line, "mount: not supported by this "
-			    "version");
-		}
-		| MOUNT DENY mounts {
-			error_at($1.line, "mount: not supported by this "
-			    "version");
-		}
+		| MOUNT ALLOW mount
+		| MOUNT DENY STRING		{ add_mount(&$3, 0); }
 		;
 
 allowed		: STRING			{ add_image(&$1, 1); }
@@ -318,8 +312,8 @@ denied		: STRING			{ add_image(&$1, 0); }
 		| denied STRING			{ add_image(&$2, 0); }
 		;
 
-mounts		: STRING
-		| mounts STRING
+mount		: STRING			{ add_mount(&$1, 1); }
+		| mount STRING			{ mount_option(&$2); }
 		;
 
 names		: name

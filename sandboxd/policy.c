@@ -11,6 +11,7 @@
 
 #include "engine.h"
 #include "policy.h"
+#include "spec.h"
 
 #define POLICY_REF_MAX	(SBX_IMAGE_MAX + 16)
 
@@ -194,6 +195,37 @@ policy_refuse_limit(const char *field, uint64_t v, uint64_t min, uint64_t max,
 	return (0);
 }
 
+/* What a place inside may be; what lies there is the parent's word. */
+static int
+policy_refuse_mounts(const struct policy *p, const struct msg_box_create *req,
+    struct policy_error *e)
+{
+	const struct strv	*lists[] = { &req->mounts, &req->mounts_rw };
+	const char		*seen[2 * SBX_MOUNTS_MAX], *s;
+	size_t			 i, j, k, n = 0;
+
+	if (req->mounts.n + req->mounts_rw.n == 0)
+		return (0);
+	if (p->conf.rootless || req->uid == 0 || req->gid == 0)
+		return (policy_fail(e, CODE_UNSUPPORTED, "mounts",
+		    "mounts: not for root, nor with a rootless Engine"));
+	if (req->mounts.n + req->mounts_rw.n > SBX_MOUNTS_MAX)
+		return (policy_fail(e, CODE_LIMIT_EXCEEDED, "mounts",
+		    "mounts: too many"));
+	for (i = 0; i < 2; i++)
+		for (j = 0; j < lists[i]->n; j++) {
+			s = lists[i]->v[j];
+			for (k = 0; k < n && !spec_paths_meet(s, seen[k]); k++)
+				;
+			if (k < n || !spec_valid_target(s))
+				return (policy_fail(e, CODE_INVALID_ARGUMENT,
+				    "mounts", "mounts: invalid place: %.200s",
+				    s));
+			seen[n++] = s;
+		}
+	return (0);
+}
+
 int
 policy_refuse(const struct policy *p, const struct msg_box_create *req,
     struct policy_error *e)
@@ -203,7 +235,8 @@ policy_refuse(const struct policy *p, const struct msg_box_create *req,
 
 	memset(e, 0, sizeof(*e));
 	if (policy_refuse_text(req, e) == -1 ||
-	    policy_refuse_user(p, req, e) == -1)
+	    policy_refuse_user(p, req, e) == -1 ||
+	    policy_refuse_mounts(p, req, e) == -1)
 		return (-1);
 	if (req->n == 0)
 		return (policy_fail(e, CODE_INTERNAL, "", "no number"));

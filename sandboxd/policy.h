@@ -73,6 +73,9 @@ json_t	*policy_build(const struct policy *, const struct policy_box *);
 json_t	*policy_build_limits(const struct policy *,
 	    const struct msg_box_create *);
 void	 policy_name(const struct policy *, uint64_t, char *, size_t);
+/* Where the host has the i-th of a sandbox's mounts of its client's. */
+void	 policy_mount_path(const struct policy *, uint64_t, size_t, char *,
+	    size_t);
 /* The number in a name of ours; 0 if it is none. */
 uint64_t policy_number(const struct policy *, const char *);
 

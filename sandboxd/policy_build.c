@@ -89,11 +89,27 @@ policy_build_mount(const char *src, const char *dst, int readonly)
 	return (m);
 }
 
+/* Of its client's directories that one; the parent mounts it there. */
+void
+policy_mount_path(const struct policy *p, uint64_t n, size_t i, char *dst,
+    size_t size)
+{
+	snprintf(dst, size, "%s/%" PRIu64 "/%zu", p->conf.mounts, n, i);
+}
+
+static const char *
+policy_mount_place(const struct msg_box_create *req, size_t i)
+{
+	return (i < req->mounts.n ? req->mounts.v[i] :
+	    req->mounts_rw.v[i - req->mounts.n]);
+}
+
 static json_t *
 policy_build_mounts(const struct policy *p, const struct policy_box *box)
 {
 	char	 path[2 * SBX_DIR_MAX];
 	json_t	*m;
+	size_t	 i, n = box->req->mounts.n + box->req->mounts_rw.n;
 	int	 bad = 0;
 
 	m = json_array();
@@ -107,6 +123,12 @@ policy_build_mounts(const struct policy *p, const struct policy_box *box)
 	    box->req->owner, box->req->n);
 	bad |= json_array_append_new(m, policy_build_mount(path,
 	    GUEST_SOCKDIR, 1));
+	for (i = 0; i < n; i++) {
+		policy_mount_path(p, box->req->n, i, path, sizeof(path));
+		bad |= json_array_append_new(m, policy_build_mount(path,
+		    policy_mount_place(box->req, i),
+		    i < box->req->mounts.n));
+	}
 	if (bad) {
 		json_decref(m);
 		return (NULL);

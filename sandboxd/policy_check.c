@@ -565,6 +565,40 @@ derive_guest(const struct policy *p, const json_t *host,
 	return (-1);
 }
 
+/*
+ * Its client's directories, by where the host had them: in that order, those
+ * that are only read first.
+ */
+static int
+derive_mounts(const struct policy *p, const json_t *host,
+    struct msg_box_create *req)
+{
+	const json_t	*m, *list = json_object_get(host, "Mounts");
+	const char	*src, *dst;
+	char		 path[2 * SBX_DIR_MAX];
+	struct strv	*to;
+	size_t		 i, j;
+
+	for (i = 0; i < SBX_MOUNTS_MAX; i++) {
+		policy_mount_path(p, req->n, i, path, sizeof(path));
+		json_array_foreach(list, j, m) {
+			dst = json_string_value(json_object_get(m, "Target"));
+			src = json_string_value(json_object_get(m, "Source"));
+			if (dst == NULL || src == NULL ||
+			    strcmp(src, path) != 0)
+				continue;
+			to = json_is_true(json_object_get(m, "ReadOnly")) ?
+			    &req->mounts : &req->mounts_rw;
+			if (strv_add(to, dst) == -1)
+				return (-1);
+			break;
+		}
+		if (j == json_array_size(list))
+			break;
+	}
+	return (0);
+}
+
 int
 policy_limited(const struct policy *p, const struct msg_box_create *have,
     const struct msg_box_update *want)
@@ -607,7 +641,8 @@ policy_derive(const struct policy *p, uint64_t n, const json_t *have,
 	    derive_label(have, "sandboxd.op")) == -1 ||
 	    derive_copy(box->image, sizeof(box->image),
 	    json_string_value(json_object_get(have, "Image"))) == -1 ||
-	    derive_guest(p, host, box) == -1)
+	    derive_guest(p, host, box) == -1 ||
+	    derive_mounts(p, host, req) == -1)
 		return (-1);
 	return (0);
 }

@@ -246,6 +246,7 @@ print_policy(FILE *fp, const struct config *conf)
 		{ "cpus", UNENFORCED_CPUS }, { "pids", UNENFORCED_PIDS },
 	};
 	const struct conf_image	*i;
+	const struct conf_mount	*m;
 	size_t			 n;
 
 	fprintf(fp, "\npolicy {\n");
@@ -254,6 +255,13 @@ print_policy(FILE *fp, const struct config *conf)
 		print_named(fp, i->allow ? "image allow" : "image deny",
 		    i->pattern);
 		fprintf(fp, "\n");
+	}
+	TAILQ_FOREACH(m, &conf->mounts, entry) {
+		fprintf(fp, "\t");
+		print_named(fp, m->allow ? "mount allow" : "mount deny",
+		    m->path);
+		fprintf(fp, "%s%s\n", m->rw ? " rw" : "",
+		    m->sockets ? " sockets" : "");
 	}
 	fprintf(fp, "\tnetwork allow none\n");
 	if (conf->need_reason)

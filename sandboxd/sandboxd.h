@@ -73,6 +73,7 @@ enum msg_type {
 	MSG_WORK_DONE,		/* answers WORK_MAKE and WORK_REMOVE */
 	MSG_RELOAD_DONE,	/* answers RELOAD; header as there */
 	MSG_HOST,		/* answers DOCTOR; header as there */
+	MSG_MOUNTS_CHECKED,	/* answers MOUNTS_CHECK, by its ticket */
 
 	/* Store to parent. */
 	MSG_OPEN,		/* after GO: the event log is sound, and open */
@@ -80,6 +81,9 @@ enum msg_type {
 	MSG_WORK_REMOVE,	/* idempotent, as is WORK_MAKE */
 	MSG_RELOAD,		/* header.session, req: who asked */
 	MSG_DOCTOR,		/* the same */
+	MSG_MOUNTS_CHECK,	/* can its client have these mounted? */
+	MSG_MOUNTS_DROP,	/* no sandbox comes of that */
+	MSG_MOUNTS_OFF,		/* its container has them, or is gone */
 
 	/*
 	 * And GUEST_BROKE, as the runner sends it: the sandbox over which
@@ -196,6 +200,7 @@ struct msg_conf {
 	char		*guest;		/* host path of the guest's copy */
 	char		*mnt;		/* host path; workspace is mnt/<n> */
 	char		*sock;		/* host path; sock/<owner>/<n> */
+	char		*mounts;	/* host path; mounts/<n>/<i> */
 	uint32_t	 uid_low;	/* range of the sandboxes' users */
 	uint32_t	 uid_high;
 	uint32_t	 rootless;	/* the Engine has to be */
@@ -296,6 +301,27 @@ struct msg_work {
 	uint32_t	 gid;
 	uint64_t	 disk;		/* its bytes, 0: no bound */
 	uint32_t	 tmpfs;		/* 1: it is in memory, by the Engine */
+	uint32_t	 mounts;	/* of its client's directories */
+	uint64_t	 ticket;	/* of MOUNTS_CHECK; 0: as it was */
+};
+
+/* MOUNTS_CHECK; header.session and req: whose they are to be */
+struct msg_mounts_check {
+	uint64_t	 ticket;	/* the store's own number, not 0 */
+	struct strv	 ro;		/* paths on the host */
+	struct strv	 rw;
+};
+
+/* MOUNTS_CHECKED */
+struct msg_mounts_checked {
+	uint64_t	 ticket;
+	uint32_t	 code;		/* enum code */
+	char		 text[TEXT_MAX + 1];
+};
+
+/* MOUNTS_DROP: a ticket; MOUNTS_OFF: a sandbox's number */
+struct msg_mounts_ref {
+	uint64_t	 n;
 };
 
 /* WORK_DONE; header.op as in the order */
@@ -498,6 +524,8 @@ struct msg_box_create {
 	struct kvv	 env;
 	uint64_t	 disk;		/* bound of the workspace, 0: none */
 	uint64_t	 tmpfs;		/* the same, in memory; 0: it is not */
+	struct strv	 mounts;	/* places inside, of mounts/<n>/<i> */
+	struct strv	 mounts_rw;	/* behind them, and it may write */
 };
 
 /* BOX_START, BOX_KILL, BOX_REMOVE, BOX_PAUSE, BOX_UNPAUSE */

@@ -368,6 +368,18 @@ done:
 	return (ret);
 }
 
+int
+sessions_who(uint64_t id, uint32_t *uid, uint32_t *gid, struct u64v *groups)
+{
+	const struct session	*s;
+
+	if ((s = session_find(id)) == NULL || peer_groups(s->fd, groups) == -1)
+		return (-1);
+	*uid = s->uid;
+	*gid = s->gid;
+	return (0);
+}
+
 static void
 session_rights(uid_t uid, gid_t gid, const struct u64v *groups,
     struct rights *out, struct bound *bounds)

@@ -110,6 +110,31 @@ spawn_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+pid_t
+spawn_helper(int at)
+{
+	sigset_t	 all, old;
+	pid_t		 pid;
+	int		 from, lock;
+
+	/* No handler of ours may run in the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	if ((pid = fork()) != 0) {
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		return (pid);
+	}
+	spawn_signals();
+	/* Above all targets, so that none is closed before it is taken. */
+	from = fcntl(at, F_DUPFD, 16);
+	lock = fcntl(env.dir.lock, F_DUPFD, 16);
+	if (from == -1 || lock == -1 || dup2(from, PROC_PIPE_FD) == -1 ||
+	    dup2(lock, PROC_LOCK_FD) == -1)
+		_exit(2);
+	closefrom(PROC_LOCK_FD + 1);
+	return (0);
+}
+
 /* Descriptors 0 to 5 and no other; what fails here ends the child. */
 static void
 spawn_descriptors(int pipefd, int lock, int page, int debug)

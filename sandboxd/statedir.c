@@ -486,7 +486,9 @@ statedir_tree(struct statedir *d, const struct child *child)
 	    d->reach)) == -1)
 		return (-1);
 	if (asprintf(&d->mnt, "%s/mnt", d->path) == -1 ||
-	    asprintf(&d->sockpath, "%s/runner/sock", d->path) == -1)
+	    asprintf(&d->sockpath, "%s/runner/sock", d->path) == -1 ||
+	    asprintf(&d->mountspath, "%s/mounts", d->path) == -1 ||
+	    (d->mounts = dir_make(d->fd, "mounts", 0700, 0, 0)) == -1)
 		return (-1);
 	return (0);
 }

@@ -330,6 +330,7 @@ int		 request_engine(const struct asker *);
 
 /* store_create.c */
 int		 create_recv_create(struct chan *, struct frame *, void *);
+int		 create_recv_checked(struct chan *, struct frame *, void *);
 
 /* store_rights.c */
 int		 rights_set(struct rights *, struct bound *,
@@ -419,6 +420,16 @@ void		 op_next(struct sandbox *);
 void		 op_time(struct sandbox *, uint64_t);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
+
+/* store_mounts.c */
+size_t		 mount_count(const struct proto_create *);
+/* Asks the parent; create_recv_checked() hears of that ticket. */
+uint64_t	 mount_ask(const struct asker *, const struct proto_create *);
+void		 mount_drop(uint64_t ticket);
+void		 mount_over(const struct sandbox *);
+void		 mount_places(struct msg_box_create *,
+		    const struct proto_create *);
+void		 mount_details(struct kvv *, const struct proto_create *);
 
 /* store_held.c */
 void		 held_begin(struct sandbox *);

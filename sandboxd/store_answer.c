@@ -113,6 +113,8 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 	m->readonly = c->readonly;
 	m->disk = c->disk;
 	m->tmpfs = c->tmpfs;
+	m->mounts = c->mounts;
+	m->mounts_rw = c->mounts_rw;
 	m->resume = c->resume;
 }
 

@@ -17,6 +17,8 @@
 #define CREATE_FIELDS	12	/* of the first version, in its digest */
 
 struct create {
+	TAILQ_ENTRY(create)	 entry;		/* while its mounts are judged */
+	uint64_t		 ticket;	/* of those, 0: none */
 	struct asker		 a;
 	struct proto_create	 conf;
 	char			 digest[65];
@@ -24,6 +26,8 @@ struct create {
 	int			 known;		/* the key made it before */
 	struct refusal		 no;
 };
+
+static TAILQ_HEAD(, create)	 judged = TAILQ_HEAD_INITIALIZER(judged);
 
 /* What a sandbox may have at most, by the configuration. */
 static int
@@ -117,6 +121,9 @@ create_complete(struct create *q)
 		    "invalid user: %lld: the range is %lld to %lld",
 		    (long long)user, (long long)st.conf.uid_low,
 		    (long long)st.conf.uid_high));
+	if (mount_count(c) > 0 && st.conf.rootless)
+		return (refuse(&q->no, CODE_UNSUPPORTED, "mounts",
+		    "mounts: not with a rootless Engine"));
 	return (BATCH_OK);
 }
 
@@ -228,6 +235,7 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 	if (sb->t.keep != 0)
 		detail_num(&d, "keep", sb->t.keep);
 	detail_str(&d, "rule", q->a.by);
+	mount_details(&d, &q->conf);
 	/* Names of variables, never values; and the first labels. */
 	n = q->conf.labels.n < 16 ? q->conf.labels.n : 16;
 	for (i = 0; i < n; i++) {
@@ -308,6 +316,14 @@ body_create(struct batch *b, void *arg)
 }
 
 static void
+create_free(struct create *q)
+{
+	mount_drop(q->ticket);
+	msg_clear(&q->conf, proto_def(PROTO_CREATE));
+	free(q);
+}
+
+static void
 done_create(void *arg, int result)
 {
 	struct create	*q = arg;
@@ -328,11 +344,40 @@ done_create(void *arg, int result)
 		answer_failed(&q->a, result);
 	else {
 		fault("store.create.accepted");
+		sb->ticket = q->ticket;
+		q->ticket = 0;
 		answer_wait(&q->a, PROTO_CREATE, sb, q->conf.wait);
 		op_start(sb, OP_CREATE);
 	}
-	msg_clear(&q->conf, proto_def(PROTO_CREATE));
-	free(q);
+	create_free(q);
+}
+
+/* What the parent says of the mounts that somebody waits for. */
+int
+create_recv_checked(struct chan *ch, struct frame *f, void *msg)
+{
+	struct msg_mounts_checked	*m = msg;
+	struct create			*q;
+
+	(void)ch;
+	(void)f;
+	fault("store.mounts.after");
+	TAILQ_FOREACH(q, &judged, entry)
+		if (q->ticket == m->ticket)
+			break;
+	if (q == NULL)
+		return (-1);
+	TAILQ_REMOVE(&judged, q, entry);
+	if (m->code == CODE_OK) {
+		batch_gating(&st.batch, body_create, done_create, q);
+		return (0);
+	}
+	/* The parent has forgotten it. */
+	q->ticket = 0;
+	refuse(&q->no, m->code, "mounts", "mounts: %s", m->text);
+	answer_refused(&q->a, "create", q->conf.id, &q->no);
+	create_free(q);
+	return (0);
 }
 
 int
@@ -353,12 +398,13 @@ create_recv_create(struct chan *ch, struct frame *f, void *msg)
 	memcpy(&q->conf, msg, sizeof(q->conf));
 	memset(msg, 0, sizeof(q->conf));
 	create_digest(q);
-	if (create_complete(q) == BATCH_OK) {
+	if (create_complete(q) != BATCH_OK) {
+		answer_refused(&q->a, "create", q->conf.id, &q->no);
+		create_free(q);
+	} else if (mount_count(&q->conf) > 0) {
+		q->ticket = mount_ask(&q->a, &q->conf);
+		TAILQ_INSERT_TAIL(&judged, q, entry);
+	} else
 		batch_gating(&st.batch, body_create, done_create, q);
-		return (0);
-	}
-	answer_refused(&q->a, "create", q->conf.id, &q->no);
-	msg_clear(&q->conf, proto_def(PROTO_CREATE));
-	free(q);
 	return (0);
 }

@@ -39,7 +39,10 @@ send_box_create(struct sandbox *sb)
 	m.disk = c->disk;
 	m.tmpfs = c->tmpfs;
 	m.env = c->env;
+	mount_places(&m, c);
 	pipe_send(&st.broker, MSG_BOX_CREATE, sb->op.number, 0, 0, -1, &m);
+	strv_clear(&m.mounts);
+	strv_clear(&m.mounts_rw);
 }
 
 static void

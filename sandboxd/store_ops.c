@@ -120,6 +120,8 @@ fill_work(struct msg_work *m, struct sandbox *sb)
 	if (sb->conf != NULL) {
 		m->disk = sb->conf->disk;
 		m->tmpfs = sb->conf->tmpfs != 0;
+		m->mounts = mount_count(sb->conf);
+		m->ticket = sb->ticket;
 	}
 }
 
@@ -566,6 +568,7 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = sb->op.committing = 0;
+	mount_over(sb);
 	switch (verb) {
 	case VERB_READY:
 		/* From now on no other process may play the guest. */

@@ -327,6 +327,7 @@ static const struct pipe_handler handlers[] = {
 	{ MSG_WORK_DONE, parent_recv_work_done },
 	{ MSG_RELOAD_DONE, parent_recv_reload_done },
 	{ MSG_HOST, doctor_recv_host },
+	{ MSG_MOUNTS_CHECKED, create_recv_checked },
 	{ MSG_GUEST_BROKE, runner_recv_broke },
 };
 

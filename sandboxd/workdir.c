@@ -64,12 +64,8 @@ static const int		 running_max[JOB_MAX] = {
 static struct job	*job_new(uint64_t);
 static void		 job_run(struct job *);
 
-static void
-work_done(uint64_t n, uint64_t op, enum code code, const char *fmt, ...)
-    __attribute__((__format__(printf, 4, 5)));
-
-static void
-work_done(uint64_t n, uint64_t op, enum code code, const char *fmt, ...)
+void
+workdir_done(uint64_t n, uint64_t op, enum code code, const char *fmt, ...)
 {
 	struct msg_work_done	 m;
 	va_list			 ap;
@@ -198,7 +194,7 @@ make_disk(struct job *j, const struct msg_work *w, uint64_t op, uid_t uid,
 	int	 known = j != NULL;
 
 	if (!known && (j = job_new(w->n)) == NULL) {
-		work_done(w->n, op, CODE_INTERNAL, "workspace %" PRIu64
+		workdir_done(w->n, op, CODE_INTERNAL, "workspace %" PRIu64
 		    ": %s", w->n, strerror(errno));
 		return;
 	}
@@ -215,20 +211,29 @@ make_disk(struct job *j, const struct msg_work *w, uint64_t op, uid_t uid,
 }
 
 int
+workdir_ids(const struct msg_work *w, uid_t *uid, gid_t *gid)
+{
+	int	 root;
+
+	root = env.conf->user_root && w->uid == 0 && w->gid == 0;
+	if ((root || (in_range(w->uid) && in_range(w->gid))) &&
+	    conf_host_id(env.conf, &env.conf->uids, w->uid, uid) == 0 &&
+	    conf_host_id(env.conf, &env.conf->gids, w->gid, gid) == 0)
+		return (0);
+	log_warnx("workspace %" PRIu64 ": uid %u, gid %u: not of the range",
+	    w->n, w->uid, w->gid);
+	return (-1);
+}
+
+int
 workdir_make(const struct msg_work *w, uint64_t op)
 {
 	struct job	*j;
-	uint32_t	 uid, gid;
-	int		 root;
+	uid_t		 uid;
+	gid_t		 gid;
 
-	root = env.conf->user_root && w->uid == 0 && w->gid == 0;
-	if ((!root && (!in_range(w->uid) || !in_range(w->gid))) ||
-	    conf_host_id(env.conf, &env.conf->uids, w->uid, &uid) == -1 ||
-	    conf_host_id(env.conf, &env.conf->gids, w->gid, &gid) == -1) {
-		log_warnx("workspace %" PRIu64 ": uid %u, gid %u: not of the "
-		    "range", w->n, w->uid, w->gid);
+	if (workdir_ids(w, &uid, &gid) == -1)
 		return (-1);
-	}
 	if (w->disk != 0 && (w->disk < SBX_DISK_MIN ||
 	    w->disk > SBX_DISK_MAX || w->tmpfs)) {
 		log_warnx("workspace %" PRIu64 ": disk %" PRIu64 ": out of "
@@ -237,23 +242,23 @@ workdir_make(const struct msg_work *w, uint64_t op)
 	}
 	if ((j = job_find(w->n)) != NULL && (j->kind != JOB_MAKE ||
 	    j->remove)) {
-		work_done(w->n, op, CODE_CONFLICT, "workspace %" PRIu64
+		workdir_done(w->n, op, CODE_CONFLICT, "workspace %" PRIu64
 		    " is being removed", w->n);
 		return (0);
 	}
 	fault("parent.make.before");
 	if (too_large(w))
-		work_done(w->n, op, CODE_POLICY_DENIED, "workspace %" PRIu64
+		workdir_done(w->n, op, CODE_POLICY_DENIED, "workspace %" PRIu64
 		    ": disk: %" PRIu64 ": the limit is %" PRIu64, w->n,
 		    w->disk, env.conf->limits.disk);
 	else if (make_dirs(w, uid, gid) == -1)
-		work_done(w->n, op, code_of_errno(errno), "workspace %" PRIu64
+		workdir_done(w->n, op, code_of_errno(errno), "workspace %" PRIu64
 		    ": %s", w->n, strerror(errno));
 	else if (w->disk != 0)
 		make_disk(j, w, op, uid, gid);
 	else {
 		fault("parent.make.after");
-		work_done(w->n, op, CODE_OK, "%s", "");
+		workdir_done(w->n, op, CODE_OK, "%s", "");
 	}
 	return (0);
 }
@@ -265,7 +270,7 @@ job_end(struct job *j, enum code code, const char *text)
 	njobs--;
 	evtimer_del(&j->timer);
 	if (j->set == env.set)
-		work_done(j->n, j->op, code, "%s%s", code == CODE_OK ? "" :
+		workdir_done(j->n, j->op, code, "%s%s", code == CODE_OK ? "" :
 		    "workspace: ", text);
 	else if (code != CODE_OK)
 		log_warnx("workspace %" PRIu64 ": %s", j->n, text);
@@ -284,42 +289,15 @@ job_late(int fd, short event, void *arg)
 		(void)kill(j->pid, SIGKILL);
 }
 
-/* In the new process: a handler of ours, or a descriptor, is not for it. */
-static void
-job_clean(int at)
-{
-	sigset_t	 none;
-	int		 sig, from, lock;
-
-	for (sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	from = fcntl(at, F_DUPFD, 16);
-	lock = fcntl(env.dir.lock, F_DUPFD, 16);
-	if (from == -1 || lock == -1 || dup2(from, PROC_PIPE_FD) == -1 ||
-	    dup2(lock, PROC_LOCK_FD) == -1)
-		_exit(2);
-	closefrom(PROC_LOCK_FD + 1);
-}
-
-/* As fork(2): in the child there are `at', the lock and no signal of ours. */
+/* As fork(2). */
 static pid_t
 job_fork(struct job *j, int at)
 {
 	struct timeval	 tv = { EMPTY_SECS, 0 };
-	sigset_t	 all, old;
 	pid_t		 pid;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &old);
-	if ((pid = fork()) == 0) {
-		job_clean(at);
-		return (0);
-	}
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (pid == -1)
-		return (-1);
+	if ((pid = spawn_helper(at)) <= 0)
+		return (pid);
 	j->pid = pid;
 	j->tries++;
 	running[j->kind]++;
@@ -517,7 +495,7 @@ workdir_remove(const struct msg_work *w, uint64_t op)
 
 	known = (j = job_find(w->n)) != NULL;
 	if (!known && (j = job_new(w->n)) == NULL) {
-		work_done(w->n, op, CODE_INTERNAL, "workspace %" PRIu64
+		workdir_done(w->n, op, CODE_INTERNAL, "workspace %" PRIu64
 		    ": %s", w->n, strerror(errno));
 		return (0);
 	}

@@ -85,6 +85,30 @@ environment(struct msg_box_create *req)
 	}
 }
 
+/* Places of a client's directories, of which some are none. */
+static void
+places(struct msg_box_create *req)
+{
+	static const char *const good[] = {
+		"/mnt", "/srv/a", "/srv/b", "/srv/a+b@c", "/etc", "/home/x/y",
+		"/usr/local/lib", "/opt/.x"
+	};
+	static const char *const bad[] = {
+		"", "/", "mnt", "/mnt/", "/mnt/../etc", "/workspace",
+		"/workspace/x", "/proc", "/.sandboxd/guest", "/tmp/x", "/a b",
+		"/\xff", "/a,b", "/srv", "/mnt/in", "/dev/x", "/sys"
+	};
+	const char	*s;
+	uint64_t	 n = rnd(4) == 0 ? 1 + rnd(4) : 0;
+
+	while (n-- > 0) {
+		s = rnd(8) == 0 ? bad[rnd(sizeof(bad) / sizeof(bad[0]))] :
+		    good[rnd(sizeof(good) / sizeof(good[0]))];
+		if (strv_add(rnd(2) ? &req->mounts : &req->mounts_rw, s) == -1)
+			err(1, NULL);
+	}
+}
+
 static void
 order(struct policy *p, struct msg_box_create *req)
 {
@@ -113,6 +137,18 @@ order(struct policy *p, struct msg_box_create *req)
 	if (rnd(3) == 0)
 		req->tmpfs = number(SBX_TMPFS_MIN, req->memory);
 	environment(req);
+	places(req);
+}
+
+static json_t *
+list(const struct strv *s)
+{
+	json_t	*l = json_array();
+	size_t	 i;
+
+	for (i = 0; i < s->n; i++)
+		json_array_append_new(l, json_string(s->v[i]));
+	return (l);
 }
 
 static json_t *
@@ -128,7 +164,7 @@ asked(const struct policy *p, const struct policy_box *box)
 		    req->env.v[i].k, req->env.v[i].v));
 	/* The number is in the name, and may be more than JSON's here. */
 	j = json_pack("{s:s,s:I,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:b,s:I,s:I,"
-	    "s:o,s:s,s:s,s:s,s:I,s:I,s:b}", "id", req->id,
+	    "s:o,s:s,s:s,s:s,s:I,s:I,s:b,s:s,s:o,s:o}", "id", req->id,
 	    "owner", (json_int_t)req->owner, "op", req->nonce,
 	    "instance", p->conf.instance, "image", box->image,
 	    "uid", (json_int_t)req->uid, "gid", (json_int_t)req->gid,
@@ -138,7 +174,9 @@ asked(const struct policy *p, const struct policy_box *box)
 	    "env", env, "mnt", p->conf.mnt, "sock", p->conf.sock,
 	    "guest", box->guest,
 	    "low", (json_int_t)p->conf.uid_low,
-	    "high", (json_int_t)p->conf.uid_high, "root", p->conf.allow_root);
+	    "high", (json_int_t)p->conf.uid_high, "root", p->conf.allow_root,
+	    "mounts", p->conf.mounts, "ro", list(&req->mounts),
+	    "rw", list(&req->mounts_rw));
 	if (j == NULL)
 		errx(1, "cannot say what was asked");
 	return (j);
@@ -193,6 +231,7 @@ main(int argc, char *argv[])
 	    "583b44242b67d2604bb61efd4704f79";
 	p.conf.mnt = "/srv/sandboxes/mnt";
 	p.conf.sock = "/srv/sandboxes/runner/sock";
+	p.conf.mounts = "/srv/sandboxes/mounts";
 	p.conf.max_pids = 4096;
 	count = strtol(argv[2], NULL, 10);
 	for (n = 0; n < count; n++) {

@@ -45,6 +45,7 @@ setup(const atf_tc_t *tc)
 	    "1a8ffbe583b44242b67d2604bb61efd4704f79");
 	c->mnt = strdup("/var/lib/sandboxd/mnt");
 	c->sock = strdup("/var/lib/sandboxd/runner/sock");
+	c->mounts = strdup("/var/lib/sandboxd/mounts");
 	c->uid_low = 2000000000;
 	c->uid_high = 2000065535;
 	strlcpy(c->image, "sandbox-base", sizeof(c->image));
@@ -505,6 +506,110 @@ ATF_TC_BODY(tmpfs_shown, tc)
 	ATF_CHECK(check(copy) == -1);
 }
 
+static int
+no_mount(struct msg_box_create *r, const char *ro, const char *rw)
+{
+	struct policy_error	 e;
+	int			 ret;
+
+	memset(&r->mounts, 0, sizeof(r->mounts));
+	memset(&r->mounts_rw, 0, sizeof(r->mounts_rw));
+	ATF_REQUIRE((ro == NULL || strv_add(&r->mounts, ro) == 0) &&
+	    (rw == NULL || strv_add(&r->mounts_rw, rw) == 0));
+	ret = policy_refuse(&pol, r, &e);
+	ATF_CHECK(ret == 0 || strcmp(e.field, "mounts") == 0);
+	strv_clear(&r->mounts);
+	strv_clear(&r->mounts_rw);
+	return (ret);
+}
+
+/* A store that asks for what the frontend refuses gets none of it. */
+ATF_TC_WITHOUT_HEAD(mounts);
+ATF_TC_BODY(mounts, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_error	 e;
+	char			 name[16];
+	int			 i;
+
+	setup(tc);
+	r = req;
+	ATF_CHECK(no_mount(&r, "/mnt", "/srv") == 0);
+	ATF_CHECK(no_mount(&r, "/mnt", "/mnt") == -1);
+	ATF_CHECK(no_mount(&r, "/mnt", "/mnt/a") == -1);
+	ATF_CHECK(no_mount(&r, "/mnt/a", "/mnt") == -1);
+	ATF_CHECK(no_mount(&r, "/proc", NULL) == -1);
+	ATF_CHECK(no_mount(&r, NULL, "/workspace/x") == -1);
+	ATF_CHECK(no_mount(&r, "/.sandboxd", NULL) == -1);
+	ATF_CHECK(no_mount(&r, "/a\"b", NULL) == -1);
+	pol.conf.rootless = 1;
+	ATF_CHECK(no_mount(&r, "/mnt", NULL) == -1);
+	pol.conf.rootless = 0;
+	pol.conf.allow_root = 1;
+	r.uid = r.gid = 0;
+	ATF_CHECK(no_mount(&r, NULL, NULL) == 0);
+	ATF_CHECK(no_mount(&r, "/mnt", NULL) == -1);
+	r = req;
+	for (i = 0; i <= SBX_MOUNTS_MAX; i++) {
+		ATF_CHECK_EQ(0, policy_refuse(&pol, &r, &e));
+		snprintf(name, sizeof(name), "/mnt/%d", i);
+		ATF_REQUIRE(strv_add(i % 2 ? &r.mounts : &r.mounts_rw,
+		    name) == 0);
+	}
+	ATF_CHECK_EQ(-1, policy_refuse(&pol, &r, &e));
+	strv_clear(&r.mounts);
+	strv_clear(&r.mounts_rw);
+}
+
+/* The Engine's word for it: each part of each mount counts. */
+ATF_TC_WITHOUT_HEAD(mounts_shown);
+ATF_TC_BODY(mounts_shown, tc)
+{
+	struct msg_box_create	 r;
+	struct policy_box	 b;
+	json_t			*body, *copy, *asked, *shown, *m;
+	size_t			 i;
+
+	setup(tc);
+	ATF_REQUIRE(strv_add(&req.mounts, "/mnt/ro") == 0 &&
+	    strv_add(&req.mounts_rw, "/mnt/rw") == 0);
+	ATF_REQUIRE((body = policy_build(&pol, &box)) != NULL);
+	asked = json_object_get(json_object_get(body, "HostConfig"), "Mounts");
+	ATF_REQUIRE_EQ(5, json_array_size(asked));
+	ATF_CHECK(check(inspect) == -1);
+	copy = json_deep_copy(inspect);
+	json_object_set(json_object_get(copy, "HostConfig"), "Mounts", asked);
+	ATF_CHECK(check(copy) == -1);
+	shown = json_object_get(copy, "Mounts");
+	for (i = 3; i < 5; i++) {
+		m = json_array_get(asked, i);
+		json_array_append_new(shown, json_pack("{s:s,s:O,s:O,s:s,s:b,"
+		    "s:s}", "Type", "bind", "Source", json_object_get(m,
+		    "Source"), "Destination", json_object_get(m, "Target"),
+		    "Mode", "", "RW", json_object_get(m, "ReadOnly") == NULL,
+		    "Propagation", "rprivate"));
+	}
+	ATF_CHECK_MSG(check(copy) == 0, "%s", why);
+	ATF_REQUIRE(policy_derive(&pol, 2, copy, &r, &b) == 0);
+	ATF_REQUIRE(r.mounts.n == 1 && r.mounts_rw.n == 1);
+	ATF_CHECK_STREQ("/mnt/ro", r.mounts.v[0]);
+	ATF_CHECK_STREQ("/mnt/rw", r.mounts_rw.v[0]);
+	ATF_CHECK_MSG(policy_check(&pol, &b, NULL, copy, why,
+	    sizeof(why)) == 0, "%s", why);
+	/* Another place, another source, and one that may be written to. */
+	m = json_array_get(shown, json_array_size(shown) - 2);
+	json_object_set_new(m, "Destination", json_string("/mnt/other"));
+	ATF_CHECK(check(copy) == -1);
+	json_object_set_new(m, "Destination", json_string("/mnt/ro"));
+	ATF_CHECK(check(copy) == 0);
+	json_object_set_new(m, "RW", json_true());
+	ATF_CHECK(check(copy) == -1);
+	json_object_set_new(m, "RW", json_false());
+	json_object_set_new(m, "Source",
+	    json_string("/var/lib/sandboxd/mounts/3/0"));
+	ATF_CHECK(check(copy) == -1);
+}
+
 /* (b75) A rootless Engine without cgroups takes every limit, holds none. */
 ATF_TC_WITHOUT_HEAD(enforceable);
 ATF_TC_BODY(enforceable, tc)
@@ -721,6 +826,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, seccomp);
 	ATF_TP_ADD_TC(tp, tmpfs);
 	ATF_TP_ADD_TC(tp, tmpfs_shown);
+	ATF_TP_ADD_TC(tp, mounts);
+	ATF_TP_ADD_TC(tp, mounts_shown);
 	ATF_TP_ADD_TC(tp, unenforced);
 	return (atf_no_error());
 }

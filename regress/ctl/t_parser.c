@@ -3,6 +3,7 @@
  *
  * regress-objs: ../sandboxctl/parser.o ../sandboxctl/keys.o
  * regress-objs: ../sandboxctl/options.o ../sandboxctl/values.o
+ * regress-objs: ../sandboxctl/mount_arg.o ../sandboxctl/host_tool.o
  */
 
 #include <atf-c.h>
@@ -34,6 +35,22 @@ COMMAND(tool_upload) COMMAND(tool_write) COMMAND(version) COMMAND(wait)
 COMMAND(watch) COMMAND(diff) COMMAND(mark) COMMAND(unmark) COMMAND(cat)
 COMMAND(chmod) COMMAND(du) COMMAND(get) COMMAND(ls) COMMAND(mkdir) COMMAND(mv)
 COMMAND(put) COMMAND(rm) COMMAND(stat) COMMAND(export) COMMAND(cp)
+
+/* What -H says of files that it does not find, which no line here reaches. */
+int
+file_errno(struct ctl *ctl, const char *path)
+{
+	(void)ctl;
+	atf_tc_fail("%s", path);
+}
+
+int
+file_local(struct ctl *ctl, enum code code, const char *path, const char *text)
+{
+	(void)ctl;
+	(void)code;
+	atf_tc_fail("%s: %s", path, text);
+}
 
 #define WORDS	32
 
@@ -161,6 +178,16 @@ ATF_TC_BODY(options, tc)
 	ATF_CHECK_EQ(99, ctl.pids);
 	ATF_CHECK_STREQ("12", ctl.user);
 	ATF_CHECK_STREQ("/w", ctl.dir);
+	parse_free(&ctl);
+	ATF_REQUIRE_EQ(0, line(&ctl, "create -v /srv//a/./b/../c:/mnt/x/ "
+	    "-v /s:p:/mnt/y:rw -v /srv:/mnt/z:ro -H npm -H git -H npm", err,
+	    sizeof(err)));
+	ATF_CHECK_STREQ("/srv/a/c", kvv_get(&ctl.mounts, "/mnt/x"));
+	ATF_CHECK_STREQ("/s:p", kvv_get(&ctl.mounts_rw, "/mnt/y"));
+	ATF_CHECK_STREQ("/srv", kvv_get(&ctl.mounts, "/mnt/z"));
+	ATF_CHECK(ctl.mounts.n == 2 && ctl.mounts_rw.n == 1);
+	ATF_REQUIRE_EQ(2, ctl.tools.n);
+	ATF_CHECK_STREQ("git", ctl.tools.v[1]);
 	parse_free(&ctl);
 	ATF_REQUIRE_EQ(0, line(&ctl, "create -M 64M", err, sizeof(err)));
 	ATF_CHECK_EQ(64ULL << 20, ctl.tmpfs);

@@ -71,6 +71,8 @@ example(struct proto_sandbox *s)
 	s->next_in = 61000;
 	strlcpy(s->degraded, "the Engine is away", sizeof(s->degraded));
 	s->tmpfs = 64 << 20;
+	ATF_REQUIRE(kvv_add(&s->mounts, "/mnt/a", "/srv/a") == 0 &&
+	    kvv_add(&s->mounts_rw, "/mnt/b", "/srv/\033b") == 0);
 }
 
 ATF_TC_WITHOUT_HEAD(sandbox);
@@ -99,6 +101,8 @@ ATF_TC_BODY(sandbox, tc)
 	    "user         2000000001\n"
 	    "directory    /workspace\n"
 	    "root         writable\n"
+	    "mounts       /mnt/a reads /srv/a\n"
+	    "             /mnt/b writes /srv/\\033b\n"
 	    "labels       team=demo\n"
 	    "             x=\\033[2J\n"
 	    "environment  PATH\n"
@@ -125,7 +129,9 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"guest\":1,\"missing\":0,\"resume\":0,\"lifetime\":7200000,"
 	    "\"expires\":1767578400000000000,\"idle\":90000,"
 	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824,"
-	    "\"degraded\":\"the Engine is away\",\"tmpfs\":67108864}\n");
+	    "\"degraded\":\"the Engine is away\",\"tmpfs\":67108864,"
+	    "\"mounts\":{\"/mnt/a\":\"/srv/a\"},"
+	    "\"mounts_rw\":{\"/mnt/b\":\"/srv/\\u001Bb\"}}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

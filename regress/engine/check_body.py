@@ -12,7 +12,9 @@ is refused.
 
 "asked" may have id, n, owner, op, instance, image, uid, gid, memory, mcpus,
 pids, readonly, tmp, tmpfs (0: the workspace is not in memory), env, mnt, sock,
-guest, low, high and root (root may be asked for); what it has is compared.
+guest, low, high, root (root may be asked for), mounts (where the host has those
+of clients' directories), ro and rw (where they are inside); what it has is
+compared.
 """
 
 import copy
@@ -29,6 +31,7 @@ IMAGE = re.compile(r"sha256:[0-9a-f]{64}")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 NAME = re.compile(r"sbx-([0-9a-f]{8})-([1-9][0-9]{0,19})")
+PLACE = re.compile(r"(/[A-Za-z0-9._+@-]+)+")
 PATH = re.compile(r"(/\.?[A-Za-z0-9][A-Za-z0-9._-]*)+")
 TMPFS = re.compile(r"size=([1-9][0-9]*),uid=([0-9]+),gid=([0-9]+),"
                    r"(mode=700,)?exec,nosuid,nodev")
@@ -168,13 +171,47 @@ def security(opts):
     seccomp(given[0][len("seccomp="):])
 
 
-def mounts(list_, n, owner, a, memory):
+OWN = ("/.sandboxd", "/dev", "/proc", "/sys", "/tmp", "/workspace")
+
+
+def meet(a, b):
+    return a == b or a.startswith(b + "/") or b.startswith(a + "/")
+
+
+def clients(list_, n, uid, a, state):
+    """Its client's directories, behind all that is the daemon's."""
+    need(len(list_) <= 16 and (not list_ or uid != "0"), "Mounts")
+    seen, had = list(OWN), {True: [], False: []}
+    for i, m in enumerate(list_):
+        ro = type(m) is dict and "ReadOnly" in m
+        keys(m, ("Type", "Source", "Target", "BindOptions") +
+             (("ReadOnly",) if ro else ()), "Mounts")
+        same(m["Type"], "bind", "Mounts.Type")
+        same(m["Source"], "%s/%s/%d" % (
+            a.get("mounts", state + "/mounts"), n, i), "Mounts.Source")
+        same(m["BindOptions"],
+             {"Propagation": "rprivate", "NonRecursive": True},
+             "BindOptions of %s" % m["Target"])
+        same(m["BindOptions"]["NonRecursive"], True, "NonRecursive")
+        if ro:
+            same(m["ReadOnly"], True, "ReadOnly of %s" % m["Target"])
+            need(not had[False], "read-only behind writable")
+        at = text(m["Target"], PLACE, "Mounts.Target")
+        need(len(at) < 256 and not {".", ".."} & set(at.split("/")) and
+             not any(meet(at, s) for s in seen), "Mounts.Target: %r" % at)
+        seen.append(at)
+        had[ro].append(at)
+    asked(a, "ro", had[True])
+    asked(a, "rw", had[False])
+
+
+def mounts(list_, n, owner, uid, a, memory):
     targets = ("/.sandboxd/guest", "/.sandboxd/run")
     if not memory:
         targets += ("/workspace",)
-    need(type(list_) is list and len(list_) == len(targets), "Mounts")
+    need(type(list_) is list and len(list_) >= len(targets), "Mounts")
     src = {}
-    for m in list_:
+    for m in list_[:len(targets)]:
         ro = type(m) is dict and m.get("Target") != "/workspace"
         keys(m, ("Type", "Source", "Target", "BindOptions") +
              (("ReadOnly",) if ro else ()), "Mounts")
@@ -207,6 +244,7 @@ def mounts(list_, n, owner, a, memory):
              (guest.startswith(state + "/guest/") and
               HEX64.fullmatch(guest[len(state + "/guest/"):])),
              "the guest: %r" % guest)
+    clients(list_[len(targets):], n, uid, a, state)
     if "under" in a:
         for s in src.values():
             need(s.startswith(a["under"] + "/"), "outside: %r" % s)
@@ -269,7 +307,7 @@ def host(h, n, owner, uid, gid, a):
     asked(a, "tmp", sizes["/tmp"])
     asked(a, "tmpfs", sizes["/workspace"])
     security(h["SecurityOpt"])
-    mounts(h["Mounts"], n, owner, a, memory)
+    mounts(h["Mounts"], n, owner, uid, a, memory)
 
 
 def environment(env, a):
@@ -559,6 +597,41 @@ IN_MEMORY = [
     ((H, "Mounts", 1, "Source"), "/var/lib/sandboxd/runner/sock/0/3"),
     ((H, "Mounts", 0, "Source"), "/bin/sh"),
 ]
+# And of one with two directories of its client's.
+def place(i, target, ro):
+    m = {"Type": "bind", "Source": "/var/lib/sandboxd/mounts/2/%d" % i,
+         "Target": target, "BindOptions": {
+             "NonRecursive": True, "Propagation": "rprivate"}}
+    if ro:
+        m["ReadOnly"] = True
+    return m
+
+
+OF_CLIENTS = [
+    ((H, "Mounts", 3, "Source"), "/var/lib/sandboxd/mounts/3/0"),
+    ((H, "Mounts", 3, "Source"), "/var/lib/sandboxd/mounts/2/1"),
+    ((H, "Mounts", 3, "Source"), "/srv/work"),
+    ((H, "Mounts", 3, "Source"), "/var/lib/sandboxd/mounts/2/0/x"),
+    ((H, "Mounts", 4, "Source"), "/var/lib/sandboxd/mounts/2"),
+    ((H, "Mounts", 3, "Target"), "/workspace"),
+    ((H, "Mounts", 3, "Target"), "/workspace/x"),
+    ((H, "Mounts", 3, "Target"), "/.sandboxd"),
+    ((H, "Mounts", 3, "Target"), "/proc/sys"), ((H, "Mounts", 3, "Target"), "/"),
+    ((H, "Mounts", 3, "Target"), "/mnt/rw"),
+    ((H, "Mounts", 3, "Target"), "/mnt/rw/in"),
+    ((H, "Mounts", 3, "Target"), "/mnt"),
+    ((H, "Mounts", 3, "Target"), "/mnt/../etc"),
+    ((H, "Mounts", 3, "Target"), "/mnt//x"), ((H, "Mounts", 3, "Target"), "mnt"),
+    ((H, "Mounts", 3, "Target"), "/a b"), ((H, "Mounts", 3, "Target"), ""),
+    ((H, "Mounts", 3, "Target"), "/" + "x" * 255),
+    ((H, "Mounts", 3, "ReadOnly"), False), ((H, "Mounts", 3, "ReadOnly"), GONE),
+    ((H, "Mounts", 4, "ReadOnly"), True),
+    ((H, "Mounts", 3, "BindOptions", "Propagation"), "rshared"),
+    ((H, "Mounts", 3, "BindOptions", "NonRecursive"), False),
+    ((H, "Mounts", 3, "BindOptions", "CreateMountpoint"), True),
+    ((H, "Mounts", 3, "Type"), "volume"), ((H, "Mounts", 3), GONE),
+    (("User",), "0:0"),
+]
 # And of the text itself: what is replaced, by what.
 SPELLINGS = [
     ("{", '{"HostConfig":{"Privileged":true},'),
@@ -652,6 +725,13 @@ def forged(name):
     bad += ["in memory: %s = %r" % (w, "nothing" if v is GONE else v)
             for w, v in IN_MEMORY
             if passes(judge, box, forge(memory, w, v), {})]
+    kept = copy.deepcopy(good)
+    kept[H]["Mounts"] += [place(0, "/mnt/ro", True), place(1, "/mnt/rw", False)]
+    two = {"ro": ["/mnt/ro"], "rw": ["/mnt/rw"], "root": True}
+    judge(box, json.dumps(kept), two)
+    bad += ["of clients: %s = %r" % (w, "nothing" if v is GONE else v)
+            for w, v in OF_CLIENTS
+            if passes(judge, box, forge(kept, w, v), two)]
     few = {k: good[H][k] for k in LIMITS}
     judge_update(json.dumps(few))
     bad += ["update: %s = %r" % (k, "nothing" if v is GONE else v)
@@ -663,7 +743,7 @@ def forged(name):
              "readonly": True, "tmp": 1, "tmpfs": 1, "env": [], "mnt": "/x",
              "sock": "/x", "guest": "/x", "low": 2000000002, "high": 2000000000,
              "instance": "0" * 32, "image": "sha256:" + "0" * 64,
-             "under": "/tmp"}
+             "under": "/tmp", "ro": ["/x"], "rw": ["/x"]}
     bad += ["asked: %s" % k for k, v in wrong.items()
             if passes(judge, box, flat, {k: v})]
     tail = " HTTP/1.1\r\nHost: localhost\r\nAccept: */*"
@@ -681,7 +761,8 @@ def forged(name):
         print("not seen: " + b)
     print("%d forgeries, %d not seen" % (
         len(FORGERIES) + len(SPELLINGS) + 1 + len(NAMES) + len(wrong) +
-        len(LINES) + len(UPDATES) + len(IN_MEMORY) + 5, len(bad)))
+        len(LINES) + len(UPDATES) + len(IN_MEMORY) + len(OF_CLIENTS) + 5,
+        len(bad)))
     return len(bad)
 
 

@@ -196,6 +196,15 @@ static const struct {
 	    "too large: the limit is 4294967295"),
 	R("mcpus 9", CREATE, "\x81\xa5mcpus\x09", INV, "mcpus",
 	    "must be 10 to"),
+	R("mount inside", CREATE, "\x81\xa6mounts\x81\xa5/proc\xa4/srv", INV,
+	    "mounts", "a place inside"),
+	R("mount of dots", CREATE, "\x81\xa9mounts_rw\x81\xa4/mnt\xa6/srv/.",
+	    INV, "mounts_rw", "absolute and plain"),
+	R("mounts in one place", CREATE, "\x82\xa6mounts\x81\xa4/mnt\xa4/srv"
+	    "\xa9mounts_rw\x81\xa6/mnt/a\xa4/srv", INV, "mounts_rw",
+	    "two mounts in one place"),
+	R("mount and root", CREATE, "\x82\xa4user\xa4root\xa6mounts\x81"
+	    "\xa4/mnt\xa4/srv", "unsupported", "mounts", "not for root"),
 	R("tmpfs 1", CREATE, "\x81\xa5tmpfs\x01", INV, "tmpfs",
 	    "must be 1048576 to"),
 	R("tmpfs and disk", CREATE, "\x82\xa5tmpfs\xce\0\x10\0\0\xa4"

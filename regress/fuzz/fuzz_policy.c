@@ -22,6 +22,7 @@ fuzz_policy(struct policy *p, struct msg_box_create *known,
 {
 	static char	 mnt[] = "/var/lib/sandboxd/mnt";
 	static char	 sock[] = "/var/lib/sandboxd/runner/sock";
+	static char	 mounts[] = "/var/lib/sandboxd/mounts";
 	static char	 guest[] = "/var/lib/sandboxd/guest/942f1d415f791c87"
 	    "df722eff1e1a8ffbe583b44242b67d2604bb61efd4704f79";
 	char		 why[POLICY_WHY_MAX];
@@ -32,6 +33,7 @@ fuzz_policy(struct policy *p, struct msg_box_create *known,
 	p->conf.guest = guest;
 	p->conf.mnt = mnt;
 	p->conf.sock = sock;
+	p->conf.mounts = mounts;
 	p->conf.uid_low = 2000000000;
 	p->conf.uid_high = 2000065535;
 	p->conf.tmp_size = 64 << 20;

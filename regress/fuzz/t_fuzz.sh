@@ -17,7 +17,7 @@ for t in $TARGETS; do
 	${t}_body() { fuzz $t; }"
 done
 
-SPEC="lib/spec_check.c lib/spec_value.c lib/calls.c"
+SPEC="lib/spec_check.c lib/spec_mounts.c lib/spec_value.c lib/calls.c"
 MSG="lib/msg.c lib/msg_decode.c lib/msg_encode.c lib/msg_scan.c lib/msg_take.c lib/vec.c lib/proto.c"
 
 # sources name: what a target needs beside itself.

@@ -146,7 +146,12 @@ words_body()
 (b66) | limits { log 1G per sandbox, 1M total } | log:
 (b66) | policy { user bob }                   | row.conf:1: invalid user: bob: not root
 (b66) | policy { network allow all }          | row.conf:1:
-(b66) | policy { mount allow "/" rw }         | row.conf:1: mount: not supported by this version
+(b66) | policy { mount allow "/" writable }   | row.conf:1: invalid mount: writable: not rw or sockets
+(b66) | policy { mount allow "srv" }          | row.conf:1: invalid mount: srv: not an absolute, plain path
+(b66) | policy { mount allow "/srv/" }        | row.conf:1: invalid mount: /srv/: not an absolute, plain path
+(b66) | policy { mount allow "/srv/../etc" }  | row.conf:1: invalid mount: /srv/../etc: not an absolute, plain path
+(b66) | policy { mount allow }                | row.conf:1: syntax error at `}'
+(b66) | policy { mount deny "/srv" rw }       | row.conf:1: syntax error at `rw'
 (b66) | policy { image allow }                | row.conf:1: syntax error
 (b66) | policy { image "a" }                  | row.conf:1: syntax error
 (b66) | policy { unenforced disk }            | row.conf:1: syntax error at `disk'

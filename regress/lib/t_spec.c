@@ -190,6 +190,17 @@ ATF_TC_BODY(create, tc)
 	c.disk = SBX_DISK_MIN;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "tmpfs");
 	c.tmpfs = c.disk = 0;
+	ATF_REQUIRE(kvv_add(&c.mounts, "/mnt/a", "/srv") == 0 &&
+	    kvv_add(&c.mounts_rw, "/mnt/b", "/srv/b") == 0);
+	check(PROTO_CREATE, &c, CODE_OK, "");
+	ATF_REQUIRE(kvv_add(&c.mounts_rw, "/mnt/a/c", "/srv") == 0);
+	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "mounts_rw");
+	kvv_clear(&c.mounts);
+	check(PROTO_CREATE, &c, CODE_OK, "");
+	snprintf(c.user, sizeof(c.user), "root");
+	check(PROTO_CREATE, &c, CODE_UNSUPPORTED, "mounts_rw");
+	c.user[0] = '\0';
+	kvv_clear(&c.mounts_rw);
 	c.workdir = dir;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "workdir");
 	c.workdir = NULL;
@@ -430,7 +441,7 @@ ATF_TC_BODY(privileged, tc)
 		"caps", "capabilities", "security_opt", "SecurityOpt",
 		"seccomp", "apparmor", "no_new_privileges", "devices",
 		"Devices", "DeviceRequests", "gpus", "binds", "Binds",
-		"mounts", "Mounts", "volumes", "VolumesFrom", "network",
+		"mount", "Mounts", "volumes", "VolumesFrom", "network",
 		"NetworkMode", "net", "ports", "PortBindings", "pid",
 		"PidMode", "ipc", "IpcMode", "uts", "UTSMode", "userns",
 		"UsernsMode", "cgroupns", "CgroupParent", "Cgroup",

@@ -85,7 +85,7 @@ rig_new(void)
 	strlcpy(r->conf.instance, "0123456789abcdef0123456789abcdef",
 	    sizeof(r->conf.instance));
 	r->conf.engine = r->conf.guest = r->conf.mnt = r->conf.sock =
-	    strdup("/x");
+	    r->conf.mounts = strdup("/x");
 	r->conf.max_execs = 100;
 	r->conf.max_sandboxes = 100;
 	r->conf.max_clients = 100;

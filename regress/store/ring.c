@@ -50,6 +50,7 @@ ring_make(void)
 	c->guest = strdup("/nowhere/guest");
 	c->mnt = strdup("/nowhere/mnt");
 	c->sock = strdup("/nowhere/sock");
+	c->mounts = strdup("/nowhere/mounts");
 	c->uid_low = 100000;
 	c->uid_high = 100099;
 	strlcpy(c->image, "sandbox-base", sizeof(c->image));

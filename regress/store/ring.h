@@ -45,6 +45,8 @@ struct got {
 		struct proto_verify		 verify;
 		struct proto_limit		 limit;
 		struct msg_work			 work;
+		struct msg_mounts_check		 mounts;
+		struct msg_mounts_ref		 mounts_ref;
 		struct msg_listen		 listen;
 		struct msg_box_create		 create;
 		struct msg_box_ref		 box;

@@ -87,7 +87,8 @@ workload()
 	if ask create -d -i first >/dev/null; then
 		echo first >>created
 	fi
-	if ask create -i second >/dev/null; then
+	# shellcheck disable=SC2086
+	if ask create -i second $with >/dev/null; then
 		echo second >>created
 	fi
 	if e=$(ask exec -d second sh -c 'echo out; exit 7'); then
@@ -290,6 +291,16 @@ one_point()
 	store.again.*) again=yes ;;
 	*)	again= ;;
 	esac
+	# Nor has any other a directory of the host's.
+	case $1 in
+	*.mounts.*)
+		host=$(mktemp -d /tmp/sbm.XXXXXX) || atf_fail "no folder"
+		echo "$host" >host
+		with="-v $host:/mnt/host"
+		mounts="policy { image allow \"*\" mount allow \"$host\" }"
+		;;
+	*)	with= mounts= ;;
+	esac
 	# Calls about files have a workload of their own.
 	case $1 in
 	runner.call.*|runner.credit.*|runner.input_end.*|runner.pass.*|\
@@ -298,7 +309,8 @@ one_point()
 	esac
 	daemon_conf "limits { log 1M }
 $retain
-$deaf"
+$deaf
+$mounts"
 	ten_start
 	case $1 in
 	guest.*) export SANDBOXD_GUEST_FAULT="$1:$2" ;;
@@ -347,6 +359,8 @@ $deaf"
 		    atf_check -o ignore "$CTL" delete "$id"
 	done
 	nothing_left
+	! grep -q " $STATE/mounts/" /proc/self/mountinfo ||
+	    atf_fail "mounts are left"
 	atf_check -o ignore "$CTL" log verify
 	daemon_stop
 }
@@ -367,6 +381,7 @@ fault_case()
 	${n}_cleanup()
 	{
 		daemon_cleanup
+		[ ! -f host ] || rmdir \$(cat host)
 	}"
 	CASES="$CASES $n"
 }
@@ -379,6 +394,8 @@ for p in $(points); do
 	store.due.*|store.extend.*|store.greet.*|store.inventory.*|\
 	store.silent.*|store.update.*|\
 	store.updated.*) passes=1 ;;
+	parent.mounts.*) passes="$(figure 1 "1 2 3")" ;;
+	store.mounts.*) passes=1 ;;
 	store.commit.*|store.mark.*|store.batch.*|store.change.*|\
 	store.engine.*|store.outcome.*)
 		passes="$(figure 4 "1 2 3 4 5 6")" ;;

@@ -1,0 +1,173 @@
+# What tools of the host need in a sandbox: -H of create and run.
+
+. "$(atf_get_srcdir)/../lib/sandboxd.subr"
+. "$(atf_get_srcdir)/../lib/system.subr"
+
+# A home of a user's own, HOME; MINE is sandboxctl as that user.
+home()
+{
+	M=$(mktemp -d /tmp/sbm.XXXXXX) || atf_fail "no scratch folder"
+	echo "$M" >.place
+	chmod 755 "$M"
+	new_uid
+	mkdir -p "$M/home/.claude" "$M/home/.cache" "$M/home/.npm" \
+	    "$M/home/.config/gh" "$M/run/pulse"
+	echo settings >"$M/home/.claude/settings.json"
+	echo '{}' >"$M/home/.claude.json"
+	echo cached >"$M/home/.npm/index"
+	echo me >"$M/home/.gitconfig"
+	/usr/bin/python3 -I - "$M" <<-'EOF' &
+	import os, socket, sys
+	s = socket.socket(socket.AF_UNIX)
+	s.bind(sys.argv[1] + "/run/agent")
+	os.chmod(sys.argv[1] + "/run/agent", 0o666)
+	s.listen(5)
+	while True:
+	    c = s.accept()[0]
+	    c.sendall(b"signed\n")
+	    c.close()
+	EOF
+	echo $! >.agent
+	await '[ -S "$M/run/agent" ]'
+	chown -R $NEW_UID:$NEW_UID "$M/home" "$M/run"
+	world "allow create exec files events stop delete any on own
+	policy {
+		image allow \"*\"
+		mount allow \"$M/home/.npm\" rw
+		mount allow \"$M/home/.cache\" rw
+		mount allow \"$M/home/.local\"
+		mount allow \"$M/run/agent\" sockets
+	}"
+	MINE=$D/mine
+	cat >"$MINE" <<-EOT
+		#!/bin/sh
+		exec env -i HOME="$M/home" \${AGENT:+SSH_AUTH_SOCK="\$AGENT"} \\
+		    PATH="$PATH" setpriv --reuid $NEW_UID --regid $NEW_UID \\
+		    --groups $(getent group sandbox | cut -d: -f3) "$CTL" "\$@"
+	EOT
+	chmod 755 "$MINE"
+}
+
+home_cleanup()
+{
+	[ ! -f .agent ] || kill "$(cat .agent)"
+	daemon_cleanup
+	[ ! -f .place ] || rm -rf "$(cat .place)"
+}
+
+# made option ...: a sandbox of his; BOX.
+made()
+{
+	"$MINE" create "$@" >box.id 2>err || atf_fail "create $*: $(cat err)"
+	BOX=$(cat box.id)
+}
+
+# has line, output: what the line prints inside.
+has()
+{
+	out=$("$MINE" exec "$BOX" sh -c "$1" 2>&1)
+	[ "$out" = "$2" ] || atf_fail "$1: $out"
+}
+
+atf_test_case tools cleanup
+tools_head()
+{
+	atf_set descr 'its rows and no others; what is not there is left out'
+	atf_set timeout 300
+}
+tools_body()
+{
+	home
+	made -H claude -H npm -H git
+	has 'cat .claude/settings.json .claude.json .gitconfig' "settings
+{}
+me"
+	has 'cat /npm-cache/index; echo "$npm_config_cache"' "cached
+/npm-cache"
+	# Copies: what is planted there is not on the host.
+	has 'echo hook >.claude/settings.json; mkdir .claude/hooks' ''
+	[ "$(cat "$M/home/.claude/settings.json")" = settings ] ||
+	    atf_fail "the host's settings have changed"
+	[ ! -e "$M/home/.claude/hooks" ] || atf_fail "a hook is on the host"
+	# The cache is one.
+	has 'echo new >/npm-cache/new' ''
+	[ "$(cat "$M/home/.npm/new")" = new ] || atf_fail "not in the cache"
+	# No agent, no sound: neither place nor variable.
+	has 'ls -d /ssh-agent /pulse-audio /uv-cache 2>/dev/null;
+	    echo "$SSH_AUTH_SOCK$PULSE_SERVER$UV_CACHE_DIR"' ''
+	"$MINE" -j show "$BOX" >shown
+	grep -qF "\"mounts\":{},\"mounts_rw\":{\"/npm-cache\":\"$M/home/.npm\"}" \
+	    shown || atf_fail "$(cat shown)"
+	"$MINE" delete "$BOX" || atf_fail "not deleted"
+	# An agent that is there is used, and its mode stays.
+	export AGENT="$M/run/agent"
+	made -H git -H uv -e UV_CACHE_DIR=/mine
+	has 'echo "$SSH_AUTH_SOCK $UV_CACHE_DIR"' '/ssh-agent /mine'
+	cat >talk.c <<-'EOF'
+	#include <sys/socket.h>
+	#include <sys/un.h>
+	#include <stdio.h>
+	#include <unistd.h>
+	int
+	main(void)
+	{
+		struct sockaddr_un	 s = { AF_UNIX, "/ssh-agent" };
+		char			 buf[64];
+		int			 fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		ssize_t			 n;
+
+		if (connect(fd, (struct sockaddr *)&s, sizeof(s)) == -1) {
+			perror("connect");
+			return (1);
+		}
+		n = read(fd, buf, sizeof(buf));
+		return (n > 0 && write(1, buf, (size_t)n) == n ? 0 : 2);
+	}
+	EOF
+	musl-gcc -static -o talk talk.c || atf_fail "no helper"
+	"$CTL" put "$NEW_UID/$BOX" talk /workspace/talk || atf_fail "not put"
+	has './talk' signed
+	[ "$(stat -c %a "$M/run/agent")" = 666 ] || atf_fail "another mode"
+	"$MINE" delete "$BOX" || atf_fail "not deleted"
+	nothing_left
+	daemon_stop
+}
+tools_cleanup()
+{
+	home_cleanup
+}
+
+atf_test_case refused cleanup
+refused_head()
+{
+	atf_set descr 'what must be there, what is not allowed, unknown ones'
+	atf_set timeout 300
+}
+refused_body()
+{
+	home
+	atf_check -s not-exit:0 -e match:'~/.codex.*not_found' "$MINE" create \
+	    -H codex
+	rm "$M/home/.claude.json"
+	atf_check -s not-exit:0 -e match:'~/.claude.json.*not_found' "$MINE" \
+	    run -H claude true
+	# What is there is not left out because it is not allowed.
+	sed -i '/run.agent/d' "$CONF"
+	atf_check "$CTL" reload
+	AGENT=$M/run/agent atf_check -s not-exit:0 -e match:policy_denied \
+	    "$MINE" create -H git
+	atf_check -s exit:64 -e match:'claude, codex, git' "$MINE" create \
+	    -H nothing
+	atf_check -o empty "$MINE" -j list -a
+	daemon_stop
+}
+refused_cleanup()
+{
+	home_cleanup
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case tools
+	atf_add_test_case refused
+}
