@@ -539,19 +539,15 @@ mounts_kill(void)
 			(void)kill(j->pid, SIGKILL);
 }
 
-/* Of sets that are gone: tickets, and what they have left mounted. */
-void
-mounts_begin(void)
+/* What is mounted, but for whom it is being made ready. */
+static void
+off_all(void)
 {
 	struct dirent	*de;
-	struct job	*j, *next;
 	DIR		*dir;
 	uint64_t	 n;
 	int		 fd;
 
-	TAILQ_FOREACH_SAFE(j, &jobs, entry, next)
-		if (j->set != env.set && j->pid == 0)
-			job_free(j);
 	if ((fd = openat(env.dir.mounts, ".", O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC)) == -1 || (dir = fdopendir(fd)) == NULL) {
 		log_warn("%s", env.dir.mountspath);
@@ -564,4 +560,23 @@ mounts_begin(void)
 		    job_making(n) == NULL)
 			(void)workmount_off(env.dir.mountspath, n);
 	closedir(dir);
+}
+
+/* Of sets that are gone: tickets, and what they have left mounted. */
+void
+mounts_begin(void)
+{
+	struct job	*j, *next;
+
+	TAILQ_FOREACH_SAFE(j, &jobs, entry, next)
+		if (j->set != env.set && j->pid == 0)
+			job_free(j);
+	off_all();
+}
+
+void
+mounts_end(void)
+{
+	if (env.dir.mountspath != NULL)
+		off_all();
 }

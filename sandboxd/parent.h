@@ -183,6 +183,7 @@ int	 mounts_make(const struct msg_work *, uint64_t op);
 int	 mounts_remove(const struct msg_work *, uint64_t op);
 void	 mounts_off(uint64_t n);	/* its container has them, or is gone */
 void	 mounts_begin(void);		/* a new set runs */
+void	 mounts_end(void);		/* we stop */
 int	 mounts_reaped(pid_t, int status);
 void	 mounts_kill(void);
 

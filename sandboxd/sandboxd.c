@@ -238,6 +238,7 @@ void
 parent_exit(int status)
 {
 	sessions_close();
+	mounts_end();
 	if (sandbox_raise_admin() == 0)
 		statedir_unmount(&env.dir);
 	log_info("terminating");

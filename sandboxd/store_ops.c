@@ -469,6 +469,8 @@ op_abort(struct sandbox *sb, const char *why)
 {
 	if (!sb->op.active)
 		return;
+	if (op_begins(sb))
+		mount_over(sb);
 	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = 0;
@@ -485,6 +487,8 @@ op_fail(struct sandbox *sb, enum code code, const char *text)
 
 	if (!op->active || op->committing)
 		return;
+	if (op_begins(sb))
+		mount_over(sb);
 	engine_forget(op);
 	timer_del(&op->deadline);
 	switch (op->kind) {
@@ -568,7 +572,6 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = sb->op.committing = 0;
-	mount_over(sb);
 	switch (verb) {
 	case VERB_READY:
 		/* From now on no other process may play the guest. */
@@ -759,6 +762,7 @@ op_box(uint64_t number, uint32_t type, const void *msg)
 			break;
 		memcpy(&sb->op.box, msg, sizeof(sb->op.box));
 		sb->op.started = 1;
+		mount_over(sb);
 		op_next(sb);
 		break;
 	case MSG_BOX_DEAD:

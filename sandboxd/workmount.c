@@ -39,6 +39,9 @@
 #include "mounts.h"
 
 #define SOCKETS_DEPTH	3	/* directories, the source itself the first */
+#define MAP_MAX		4000	/* bytes: the kernel takes less than a page */
+#define MAP_GROUPS	160	/* lines of at most 24 bytes */
+#define MAP_FIRST	3000000000U	/* above what sandboxes can have */
 
 enum mount_end {
 	MOUNT_OK,
@@ -260,20 +263,64 @@ open_source(const char *path, int rw, int sockets, int *fd, struct stat *st)
 	return (look_at(*fd, st, rw, sockets));
 }
 
-/* One line for one user: his number on the disk, the sandbox's inside. */
+/* All of a map in one write, as the kernel takes it. */
 static int
-map_write(pid_t pid, const char *which, uint32_t disk, uint32_t inside)
+map_write(pid_t pid, const char *which, const char *map)
 {
-	char	 path[48], line[48];
-	int	 fd, len, ret;
+	char	 path[48];
+	size_t	 len = strlen(map);
+	int	 fd, ret;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, which);
-	len = snprintf(line, sizeof(line), "%u %u 1", disk, inside);
 	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1)
 		return (-1);
-	ret = write(fd, line, (size_t)len) == len ? 0 : -1;
+	ret = write(fd, map, len) == (ssize_t)len ? 0 : -1;
 	close(fd);
 	return (ret);
+}
+
+/* A line: a number on the disk, and the one that it is inside. */
+static void
+map_add(char *map, size_t size, uint64_t disk, uint64_t inside)
+{
+	size_t	 len = strlen(map);
+
+	snprintf(map + len, size - len, "%" PRIu64 " %" PRIu64 " 1\n", disk,
+	    inside);
+}
+
+static int
+map_users(pid_t pid, const struct workmount *m)
+{
+	char	 map[64] = "";
+
+	map_add(map, sizeof(map), m->record->uid, m->uid);
+	return (map_write(pid, "uid_map", map));
+}
+
+/*
+ * The client's own group is the sandbox's.  Each other one of his is a group
+ * that nobody inside has: what has none at all, in the map, nobody could write
+ * to, though it is the client's file.
+ */
+static int
+map_groups(pid_t pid, const struct workmount *m)
+{
+	const struct mounts_record	*r = m->record;
+	char				 map[MAP_MAX] = "";
+	uint64_t			 seen[MAP_GROUPS];
+	size_t				 i, j, n = 0;
+
+	map_add(map, sizeof(map), r->gid, m->gid);
+	for (i = 0; i < r->groups.n && n < MAP_GROUPS; i++) {
+		for (j = 0; j < n && seen[j] != r->groups.v[i]; j++)
+			;
+		if (j < n || r->groups.v[i] == r->gid)
+			continue;
+		map_add(map, sizeof(map), r->groups.v[i], MAP_FIRST + n);
+		seen[n++] = r->groups.v[i];
+	}
+	return (map_write(pid, "gid_map", map));
 }
 
 /* Lives in a new user namespace until its pipe ends. */
@@ -296,8 +343,7 @@ users_of(pid_t pid, const struct workmount *m)
 	char	 path[48];
 	int	 fd;
 
-	if (map_write(pid, "gid_map", m->record->gid, m->gid) == -1 ||
-	    map_write(pid, "uid_map", m->record->uid, m->uid) == -1)
+	if (map_groups(pid, m) == -1 || map_users(pid, m) == -1)
 		return (-1);
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	if (sandbox_raise_ptrace() == -1)
@@ -434,6 +480,10 @@ workmount_off(const char *path, uint64_t n)
 	char	 place[PATH_MAX];
 	int	 i, ret = 0;
 
+	/* Most have none. */
+	snprintf(place, sizeof(place), "%s/%" PRIu64, path, n);
+	if (access(place, F_OK) == -1 && errno == ENOENT)
+		return (0);
 	for (i = 0; i < SBX_MOUNTS_MAX; i++) {
 		snprintf(place, sizeof(place), "%s/%" PRIu64 "/%d", path, n,
 		    i);

@@ -120,8 +120,9 @@ ATF_TC_BODY(made, tc)
 	op = g.f.op;
 	ring_done(&g);
 	ring_make_begun(1, op, MSG_BOX_CREATE, NULL);
-	ring_let_in(1);
+	/* Its container runs: it need not be ready yet. */
 	ATF_CHECK_EQ(1, ref_of(MSG_MOUNTS_OFF));
+	ring_let_in(1);
 	ring_answer(ring_ref(USER_SESSION, PROTO_SHOW, "web", 0),
 	    PROTO_SANDBOX, &g);
 	ATF_CHECK_EQ(2, g.m.sandbox.mounts.n);
@@ -129,6 +130,50 @@ ATF_TC_BODY(made, tc)
 	ring_done(&g);
 	ring_answered(ring.req, PROTO_END);
 	watch_count("web", "sandbox.create", 1);
+	clear(&m);
+	ring_stop();
+}
+
+/* Nor need they when nothing comes of it, at whatever step. */
+ATF_TC_WITHOUT_HEAD(failed);
+ATF_TC_BODY(failed, tc)
+{
+	struct proto_create	 m;
+	struct msg_work_done	 done;
+	struct got		 g;
+	uint64_t		 ticket, op;
+	uint32_t		 req;
+
+	(void)tc;
+	ring_up();
+	fill(&m, "web");
+	ticket = ask(&m, &req);
+	judged(ticket, CODE_OK, "");
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
+	op = g.f.op;
+	ring_done(&g);
+	memset(&done, 0, sizeof(done));
+	done.n = 1;
+	done.code = CODE_NOT_FOUND;
+	strlcpy(done.text, "mounts: /srv/a: gone", sizeof(done.text));
+	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
+	ATF_CHECK_EQ(1, ref_of(MSG_MOUNTS_OFF));
+	ring_removed(1);
+	ring_state(USER_SESSION, "web", "failed");
+	/* One that is deleted meanwhile. */
+	strlcpy(m.id, "two", sizeof(m.id));
+	ticket = ask(&m, &req);
+	judged(ticket, CODE_OK, "");
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ring_skip(&ring.parent, MSG_WORK_MAKE);
+	req = ring_ref(USER_SESSION, PROTO_DELETE, "two", 0);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ATF_CHECK_EQ(2, ref_of(MSG_MOUNTS_OFF));
+	ring_removed(2);
 	clear(&m);
 	ring_stop();
 }
@@ -206,6 +251,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, made);
+	ATF_TP_ADD_TC(tp, failed);
 	ATF_TP_ADD_TC(tp, dropped);
 	ATF_TP_ADD_TC(tp, gone);
 	ATF_TP_ADD_TC(tp, again);

@@ -253,6 +253,19 @@ users_body()
 	done
 	atf_check -o inline:'all\n' cat "$M/rw/all"
 	atf_check -o inline:"$NEW_UID\n" stat -c %u "$M/rw/mine"
+	# His by user, and of another group of his.
+	g=$(getent group sandbox | cut -d: -f3)
+	echo shared >"$M/rw/shared"
+	chown "$NEW_UID:$g" "$M/rw/shared"
+	chmod 660 "$M/rw/shared"
+	atf_check "$INBOX" 'echo x >>/mnt/rw/shared'
+	atf_check -o inline:'shared\nx\n' cat "$M/rw/shared"
+	atf_check -o inline:"$g\n" stat -c %g "$M/rw/shared"
+	# Of that group alone: nobody inside is in it.
+	echo group >"$M/rw/group"
+	chown "0:$g" "$M/rw/group"
+	chmod 660 "$M/rw/group"
+	atf_check -s not-exit:0 -e match:denied "$INBOX" 'cat /mnt/rw/group'
 	# A program with its bit set gives nobody inside more rights.
 	atf_check "$INBOX" 'cp /bin/busybox /mnt/rw/id && chmod 4755 /mnt/rw/id'
 	atf_check -o inline:"$in\n" "$INBOX" '/mnt/rw/id -u'

@@ -50,9 +50,44 @@ home()
 
 home_cleanup()
 {
-	[ ! -f .agent ] || kill "$(cat .agent)"
+	[ ! -f .agent ] || while read -r p; do
+		kill "$p"
+	done <.agent
 	daemon_cleanup
 	[ ! -f .place ] || rm -rf "$(cat .place)"
+}
+
+# talk: a program in BOX that says its second argument to the socket of the
+# first one, and prints the answer.
+talk()
+{
+	cat >talk.c <<-'EOF'
+	#include <sys/socket.h>
+	#include <sys/un.h>
+	#include <stdio.h>
+	#include <string.h>
+	#include <unistd.h>
+	int
+	main(int argc, char *argv[])
+	{
+		struct sockaddr_un	 s = { .sun_family = AF_UNIX };
+		char			 buf[64];
+		int			 fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		ssize_t			 n;
+
+		strncpy(s.sun_path, argv[1], sizeof(s.sun_path) - 1);
+		if (connect(fd, (struct sockaddr *)&s, sizeof(s)) == -1) {
+			perror("connect");
+			return (1);
+		}
+		if (argc > 2 && write(fd, argv[2], strlen(argv[2])) == -1)
+			return (3);
+		n = read(fd, buf, sizeof(buf));
+		return (n > 0 && write(1, buf, (size_t)n) == n ? 0 : 2);
+	}
+	EOF
+	musl-gcc -static -o talk talk.c || atf_fail "no helper"
+	"$CTL" put "$NEW_UID/$BOX" talk /workspace/talk || atf_fail "not put"
 }
 
 # made option ...: a sandbox of his; BOX.
@@ -103,36 +138,69 @@ me"
 	export AGENT="$M/run/agent"
 	made -H git -H uv -e UV_CACHE_DIR=/mine
 	has 'echo "$SSH_AUTH_SOCK $UV_CACHE_DIR"' '/ssh-agent /mine'
-	cat >talk.c <<-'EOF'
-	#include <sys/socket.h>
-	#include <sys/un.h>
-	#include <stdio.h>
-	#include <unistd.h>
-	int
-	main(void)
-	{
-		struct sockaddr_un	 s = { AF_UNIX, "/ssh-agent" };
-		char			 buf[64];
-		int			 fd = socket(AF_UNIX, SOCK_STREAM, 0);
-		ssize_t			 n;
-
-		if (connect(fd, (struct sockaddr *)&s, sizeof(s)) == -1) {
-			perror("connect");
-			return (1);
-		}
-		n = read(fd, buf, sizeof(buf));
-		return (n > 0 && write(1, buf, (size_t)n) == n ? 0 : 2);
-	}
-	EOF
-	musl-gcc -static -o talk talk.c || atf_fail "no helper"
-	"$CTL" put "$NEW_UID/$BOX" talk /workspace/talk || atf_fail "not put"
-	has './talk' signed
+	talk
+	has './talk /ssh-agent' signed
 	[ "$(stat -c %a "$M/run/agent")" = 666 ] || atf_fail "another mode"
 	"$MINE" delete "$BOX" || atf_fail "not deleted"
 	nothing_left
 	daemon_stop
 }
 tools_cleanup()
+{
+	home_cleanup
+}
+
+atf_test_case lent cleanup
+lent_head()
+{
+	atf_set descr 'a service that wants a secret, used without having it'
+	atf_set timeout 300
+}
+lent_body()
+{
+	home
+	sed -i "s,mount allow \"$M/home/.npm\" rw,&\n\
+mount allow \"$M/run/lent\" sockets," "$CONF"
+	atf_check "$CTL" reload
+	secret=s3cret-$NEW_UID
+	# Who has the secret says it to the service, with what it is asked.
+	/usr/bin/python3 -I - "$M/run" "$secret" <<-'EOF' &
+	import os, socket, sys, threading
+	where, secret = sys.argv[1:]
+	def serve(name, answer):
+	    s = socket.socket(socket.AF_UNIX)
+	    s.bind(where + "/" + name)
+	    os.chmod(where + "/" + name, 0o666)
+	    s.listen(5)
+	    while True:
+	        c = s.accept()[0]
+	        c.sendall(answer(c.recv(64)))
+	        c.close()
+	def service(asked):
+	    who, _, what = asked.partition(b" ")
+	    return b"done: " + what if who == secret.encode() else b"refused"
+	def broker(asked):
+	    s = socket.socket(socket.AF_UNIX)
+	    s.connect(where + "/service")
+	    s.sendall(secret.encode() + b" " + asked)
+	    return s.recv(64)
+	threading.Thread(target=serve, args=("service", service)).start()
+	serve("lent", broker)
+	EOF
+	echo $! >>.agent
+	await '[ -S "$M/run/lent" ] && [ -S "$M/run/service" ]'
+	# Another's would be of no use: its owner is not mapped.
+	chown $NEW_UID:$NEW_UID "$M/run/lent"
+	made -v "$M/run/lent:/run/lent"
+	talk
+	has './talk /run/lent push' 'done: push'
+	has './talk /run/service push 2>/dev/null; echo $?' 1
+	# Nowhere in it: not in a file, a variable or an argument.
+	has "set -- s3cret; grep -rsl \"\$1-$NEW_UID\" /etc /run /tmp \
+	    /workspace /.sandboxd /proc/[0-9]*/environ | head -n 1" ''
+	daemon_stop
+}
+lent_cleanup()
 {
 	home_cleanup
 }
@@ -169,5 +237,6 @@ refused_cleanup()
 atf_init_test_cases()
 {
 	atf_add_test_case tools
+	atf_add_test_case lent
 	atf_add_test_case refused
 }
