@@ -65,6 +65,10 @@ void	 play_streams(void);
 void	 play_nocall(void);
 void	 play_nodone(void);
 
+/* evil_mounts.c */
+void	 play_mounts(void);
+void	 play_mount(void);
+
 /* evil_works.c */
 void	 play_works(void);
 void	 play_workuser(void);

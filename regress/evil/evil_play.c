@@ -442,6 +442,8 @@ const struct evil_script	 evil_scripts[] = {
 	{ "store", "works", play_works },
 	{ "store", "workuser", play_workuser },
 	{ "store", "workdisk", play_workdisk },
+	{ "store", "mounts", play_mounts },
+	{ "store", "mount", play_mount },
 	{ "broker", "history", play_history },
 	{ "broker", "bad", play_bad },
 	{ "broker", "streams", play_streams },

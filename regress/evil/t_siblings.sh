@@ -371,6 +371,56 @@ works_cleanup()
 	evil_cleanup
 }
 
+atf_test_case mounts cleanup
+mounts_head()
+{
+	atf_set descr "(aS2) the host's directories: of nobody, of no policy," \
+	    'by tickets of another thing: none is mounted, and none is left'
+	atf_set timeout 1200
+}
+mounts_body()
+{
+	M=$(mktemp -d /tmp/sbm.XXXXXX) || atf_fail "no folder"
+	echo "$M" >place
+	chmod 755 "$M"
+	mkdir "$M/allowed"
+	echo mine >"$M/allowed/file"
+	ln -s /etc "$M/link"
+	evil_world "policy { image allow \"*\" mount allow \"$M\" }"
+	history_start
+	set -- "allowed=$M/allowed" "link=$M/link" "around=$D" \
+	    "state=$STATE" "work=$STATE/work"
+	# A user who is not of the range, and what is no request.
+	EVIL_SETS=3
+	evil_start store mount "$@"
+	await 'killed store 3' 120
+	evil_over
+	daemon_stop
+	unset EVIL_SETS
+	evil_start store mounts "$@"
+	evil_played mounts
+	sed -n 's/^store: evil/evil/p' "$LOG"
+	log_has "evil: 3 granted, 34 denied, 4 orders done, 6 not" ||
+	    atf_fail "$(grep 'evil: [0-9]* granted' "$LOG")"
+	# It was told when all of that was over.
+	! grep " $STATE/mounts/" /proc/self/mountinfo || atf_fail "mounted"
+	[ -z "$(ls "$STATE/mounts")" ] || atf_fail "left: $(ls "$STATE/mounts")"
+	! ls "$STATE/work" | grep '^90000' || atf_fail "a workspace is left"
+	[ "$(cat "$M/allowed/file")" = mine ] ||
+	    atf_fail "it is not as it was"
+	evil_next
+	evil_over
+	canaries_served mounts
+	history_check mounts
+	evil_judge
+	daemon_stop
+}
+mounts_cleanup()
+{
+	evil_cleanup
+	[ ! -f place ] || rm -rf "$(cat place)"
+}
+
 atf_test_case bad cleanup
 bad_head()
 {
@@ -406,6 +456,7 @@ atf_init_test_cases()
 	atf_add_test_case unasked
 	atf_add_test_case streams
 	atf_add_test_case works
+	atf_add_test_case mounts
 	atf_add_test_case store
 	atf_add_test_case broker
 	atf_add_test_case runner
