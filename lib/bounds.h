@@ -38,6 +38,8 @@
 #define SBX_MOUNTS_MAX		16	/* of the host's, in one sandbox */
 #define SBX_SOURCE_MAX		1023	/* bytes of the path of one */
 #define SBX_TARGET_MAX		255	/* and of its place inside */
+/* Of all of them together: with labels, they are in one record of the log. */
+#define SBX_MOUNTS_BYTES	1536
 #define SBX_STATES_MAX		16	/* that one may wait for at once */
 #define SBX_HOSTNAME_MAX	63
 #define SBX_TIME_NONE		UINT64_MAX	/* of a time in ms */

@@ -187,7 +187,8 @@ check_mount_list(const struct kvv *list, const struct kvv *before,
 		if (!spec_valid_target(m->k))
 			return (invalid(e, field, m->k, "a place inside is an "
 			    "absolute path of letters, digits and ._-+@, apart "
-			    "from /workspace, /tmp, /dev, /proc and /sys"));
+			    "from /workspace, /tmp, /dev, /proc, /sys and "
+			    "/.sandboxd"));
 		if (!spec_valid_source(m->v))
 			return (invalid(e, field, m->v, "a path on the host "
 			    "is absolute and plain, of at most 1023 bytes of "
@@ -204,12 +205,27 @@ check_mount_list(const struct kvv *list, const struct kvv *before,
 	return (0);
 }
 
+static size_t
+mount_bytes(const struct kvv *list)
+{
+	size_t	 i, n = 0;
+
+	for (i = 0; i < list->n; i++)
+		n += strlen(list->v[i].k) + strlen(list->v[i].v);
+	return (n);
+}
+
 static int
 check_mounts(const struct proto_create *c, struct spec_error *e)
 {
 	const char	*field = c->mounts_rw.n > 0 ? "mounts_rw" : "mounts";
 	size_t		 n = c->mounts.n + c->mounts_rw.n;
+	size_t		 bytes = mount_bytes(&c->mounts) +
+			    mount_bytes(&c->mounts_rw);
 
+	if (bytes > SBX_MOUNTS_BYTES)
+		return (fail(e, CODE_LIMIT_EXCEEDED, field, "mounts: paths of "
+		    "%zu bytes: the limit is %d", bytes, SBX_MOUNTS_BYTES));
 	if (n > SBX_MOUNTS_MAX)
 		return (fail(e, CODE_LIMIT_EXCEEDED, field, "mounts: %zu: the "
 		    "limit is %d", n, SBX_MOUNTS_MAX));

@@ -13,6 +13,7 @@
 
 #include "options.h"
 #include "sandboxctl.h"
+#include "spec.h"
 
 enum how {
 	HOW_COPY,
@@ -118,7 +119,11 @@ row_mount(struct ctl *ctl, const struct row *r, const char *path)
 	if (realpath(path, real) == NULL)
 		return (-1);
 	place = r->remote == NULL ? real : r->remote;
-	if (kvv_set(r->how == HOW_WRITE ? &ctl->mounts_rw : &ctl->mounts,
+	/* What -v has there stays, and what can be nowhere is left out. */
+	if (!spec_valid_target(place))
+		return (0);
+	if (kvv_get(&ctl->mounts, place) == NULL &&
+	    kvv_get(&ctl->mounts_rw, place) == NULL && kvv_set(r->how == HOW_WRITE ? &ctl->mounts_rw : &ctl->mounts,
 	    place, real) == -1)
 		return (-1);
 	/* What was said by -e stays. */

@@ -157,8 +157,10 @@ update_inspected(struct engine_answer *ans, void *arg)
 		bop_end(op);
 		return;
 	}
+	/* It is looked at before and after. */
 	free(op->box.guest);
 	op->box.guest = NULL;
+	msg_clear(&op->req, msg_def(MSG_BOX_CREATE));
 	if (policy_derive(&broker_env.policy, op->n, ans->json, &op->req,
 	    &op->box) == -1) {
 		bop_fail(op, CODE_ENGINE_ERROR, "", 0,

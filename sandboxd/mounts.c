@@ -33,7 +33,9 @@
 
 #define RUNNING_MAX	4	/* children at a time; a few ms each */
 #define JOBS_MAX	4096	/* with those that wait, and tickets */
-#define LOOK_SECS	20	/* deadline of one */
+#define USER_MAX	UID_INFLIGHT_MAX /* requests that are looked at */
+#define USER_RUNNING	2	/* of them at a time */
+#define STUCK_MAX	16	/* that the kernel does not let go */
 
 enum kind {
 	KIND_LOOK,		/* before the sandbox is accepted */
@@ -62,8 +64,11 @@ struct job {
 	gid_t			 gid;
 	pid_t			 pid;		/* 0: none, waits for a turn */
 	int			 late;
+	int			 stuck;		/* it is not among those running */
 	int			 told;		/* its store has the answer */
+	uint64_t		 session;	/* of KIND_LOOK */
 	enum next		 next;
+	uint32_t		 next_set;	/* whose store asked for that */
 	struct msg_work		 next_work;
 	uint64_t		 next_op;
 	struct event		 timer;
@@ -71,7 +76,7 @@ struct job {
 
 static TAILQ_HEAD(, job)	 jobs = TAILQ_HEAD_INITIALIZER(jobs);
 static size_t			 njobs;
-static int			 running;
+static int			 running, stuck;
 
 static void	jobs_run(void);
 
@@ -123,6 +128,19 @@ job_ticket(enum kind kind, uint64_t ticket)
 	return (NULL);
 }
 
+/* Requests of a user that are not over; those that have a child alone. */
+static int
+jobs_of(uint32_t uid, int alone)
+{
+	struct job	*j;
+	int		 n = 0;
+
+	TAILQ_FOREACH(j, &jobs, entry)
+		n += j->kind == KIND_LOOK && j->record.uid == uid &&
+		    (!alone || j->pid != 0);
+	return (n);
+}
+
 static void
 checked(uint64_t ticket, enum code code, const char *fmt, ...)
     __attribute__((__format__(printf, 3, 4)));
@@ -143,16 +161,23 @@ checked(uint64_t ticket, enum code code, const char *fmt, ...)
 	parent_send(ROLE_STORE, MSG_MOUNTS_CHECKED, 0, 0, 0, -1, &m);
 }
 
-/* The directory that a path of the configuration lies in, as it is now. */
+/*
+ * A socket of the configuration, as it is and by the path without links: with
+ * it goes what it lies in, and not what lies beside it.
+ */
 static void
-own_dir(const char *path, char *dst)
+own_socket(const char *path, char *is, char *lies)
 {
-	char	 buf[PATH_MAX], *dir;
+	char		 buf[PATH_MAX], dir[PATH_MAX];
+	const char	*name = strrchr(path, '/');
 
 	strlcpy(buf, path, sizeof(buf));
-	dir = dirname(buf);
-	if (realpath(dir, dst) == NULL)
-		strlcpy(dst, dir, PATH_MAX);
+	if (name == NULL || realpath(dirname(buf), dir) == NULL ||
+	    (size_t)snprintf(lies, PATH_MAX, "%s%s", strcmp(dir, "/") == 0 ?
+	    "" : dir, name) >= PATH_MAX)
+		strlcpy(lies, path, PATH_MAX);
+	if (realpath(path, is) == NULL)
+		strlcpy(is, lies, PATH_MAX);
 }
 
 /* One path, by the rules and by what no rule can allow. */
@@ -160,19 +185,20 @@ static int
 judge(const char *path, int rw, uint32_t bit, uint32_t *sockets, char *why,
     size_t size)
 {
-	char		 engine[PATH_MAX], control[PATH_MAX];
-	const char	*own[3];
+	char		 sockets_of[4][PATH_MAX];
+	const char	*own[5];
+	size_t		 i;
 	int		 may = 0;
 
 	if (!spec_valid_source(path)) {
 		snprintf(why, size, "no plain path");
 		return (-1);
 	}
-	own_dir(conf_engine_path(env.conf), engine);
-	own_dir(env.conf->socket, control);
-	own[0] = env.dir.path;
-	own[1] = engine;
-	own[2] = control;
+	own_socket(conf_engine_path(env.conf), sockets_of[0], sockets_of[1]);
+	own_socket(env.conf->socket, sockets_of[2], sockets_of[3]);
+	for (i = 0; i < 4; i++)
+		own[i] = sockets_of[i];
+	own[4] = env.dir.path;
 	if (mountrule_never(path, own, nitems(own))) {
 		snprintf(why, size, "%s is never mounted", path);
 		return (-1);
@@ -212,6 +238,49 @@ all_judge(const struct mounts_record *r, uint32_t *sockets, char *why,
 	return (CODE_OK);
 }
 
+/* Is there still somebody who asks? */
+static int
+job_wanted(const struct job *j)
+{
+	return (j->kind == KIND_MAKE || (!j->told && j->set == env.set &&
+	    sessions_may(j->session, RIGHT_CREATE)));
+}
+
+static void
+job_late(int fd, short event, void *arg)
+{
+	struct job	*j = arg;
+
+	(void)fd;
+	(void)event;
+	j->late = 1;
+	/* One that the kernel does not let go is not waited for. */
+	if (j->kind == KIND_LOOK && !j->told && j->set == env.set)
+		checked(j->ticket, CODE_DEADLINE_EXCEEDED,
+		    "not looked at in time");
+	j->told = 1;
+	if (j->pid == 0) {
+		job_free(j);
+		return;
+	}
+	(void)kill(j->pid, SIGKILL);
+	if (stuck < STUCK_MAX) {
+		j->stuck = 1;
+		stuck++;
+		running--;
+		jobs_run();
+	}
+}
+
+static void
+job_time(struct job *j)
+{
+	struct timeval	 tv = { MOUNTS_SECS, 0 };
+
+	evtimer_set(&j->timer, job_late, j);
+	evtimer_add(&j->timer, &tv);
+}
+
 int
 mounts_check(const struct frame *f, struct msg_mounts_check *m)
 {
@@ -240,12 +309,21 @@ mounts_check(const struct frame *f, struct msg_mounts_check *m)
 		job_free(j);
 		return (0);
 	}
+	j->session = f->session;
+	if (jobs_of(j->record.uid, 0) > USER_MAX) {
+		checked(j->ticket, CODE_LIMIT_EXCEEDED, "too many requests for "
+		    "mounts at a time: the limit is %d of a user", USER_MAX);
+		job_free(j);
+		return (0);
+	}
 	if ((code = all_judge(&j->record, &j->sockets, why,
 	    sizeof(why))) != CODE_OK) {
 		checked(j->ticket, code, "%s", why);
 		job_free(j);
 		return (0);
 	}
+	/* From now on, whenever its turn comes. */
+	job_time(j);
 	jobs_run();
 	return (0);
 }
@@ -261,28 +339,9 @@ mounts_drop(uint64_t ticket)
 		j->told = 1;		/* what it finds is nobody's */
 }
 
-static void
-job_late(int fd, short event, void *arg)
-{
-	struct job	*j = arg;
-
-	(void)fd;
-	(void)event;
-	j->late = 1;
-	if (j->pid != 0)
-		(void)kill(j->pid, SIGKILL);
-	/* One that the kernel does not let go is not waited for. */
-	if (j->kind == KIND_LOOK && !j->told && j->set == env.set) {
-		checked(j->ticket, CODE_DEADLINE_EXCEEDED,
-		    "not looked at in time");
-		j->told = 1;
-	}
-}
-
 static int
 job_fork(struct job *j)
 {
-	struct timeval		 tv = { LOOK_SECS, 0 };
 	struct workmount	 m;
 	pid_t			 pid;
 
@@ -300,8 +359,8 @@ job_fork(struct job *j)
 	}
 	j->pid = pid;
 	running++;
-	evtimer_set(&j->timer, job_late, j);
-	evtimer_add(&j->timer, &tv);
+	if (j->kind == KIND_MAKE)
+		job_time(j);
 	return (0);
 }
 
@@ -336,9 +395,10 @@ job_looked(struct job *j, enum code code, const char *text)
 		return;
 	}
 	checked(j->ticket, code, "%s", text);
-	if (code == CODE_OK)
+	if (code == CODE_OK) {
 		j->kind = KIND_TICKET;
-	else
+		evtimer_del(&j->timer);
+	} else
 		job_free(j);
 }
 
@@ -351,18 +411,37 @@ job_over(struct job *j, enum code code, const char *text)
 		job_looked(j, code, text);
 }
 
+/* Whose turn it is: what is accepted comes first, and no user has it all. */
+static struct job *
+job_turn(void)
+{
+	struct job	*j, *look = NULL;
+
+	TAILQ_FOREACH(j, &jobs, entry) {
+		if (j->pid != 0)
+			continue;
+		if (j->kind == KIND_MAKE)
+			return (j);
+		if (look == NULL && j->kind == KIND_LOOK &&
+		    jobs_of(j->record.uid, 1) < USER_RUNNING)
+			look = j;
+	}
+	return (look);
+}
+
 static void
 jobs_run(void)
 {
 	struct job	*j;
 
-	while (running < RUNNING_MAX && env.state != SET_STOPPING) {
-		TAILQ_FOREACH(j, &jobs, entry)
-			if (j->kind != KIND_TICKET && j->pid == 0)
-				break;
-		if (j == NULL)
-			break;
-		if (job_fork(j) == -1)
+	while (running < RUNNING_MAX && env.state != SET_STOPPING &&
+	    (j = job_turn()) != NULL) {
+		if (!job_wanted(j)) {
+			if (!j->told && j->set == env.set)
+				checked(j->ticket, CODE_UNAVAILABLE,
+				    "its client is gone");
+			job_free(j);
+		} else if (job_fork(j) == -1)
 			job_over(j, CODE_INTERNAL, strerror(errno));
 	}
 }
@@ -410,6 +489,7 @@ make_begin(const struct msg_work *w, uint64_t op, uid_t uid, gid_t gid)
 	char		 why[TEXT_MAX + 1];
 
 	if ((j = job_new(KIND_MAKE)) == NULL) {
+		mounts_drop(w->ticket);
 		workdir_done(w->n, op, CODE_INTERNAL, "mounts: %s",
 		    strerror(ENOMEM));
 		return;
@@ -440,6 +520,7 @@ job_follow(uint64_t n, enum next next, const struct msg_work *w, uint64_t op)
 	}
 	(void)kill(j->pid, SIGKILL);
 	j->next = next;
+	j->next_set = env.set;
 	if (w != NULL) {
 		j->next_work = *w;
 		j->next_op = op;
@@ -489,7 +570,7 @@ job_next(struct job *j)
 	struct msg_work	 w = j->next_work;
 	enum next	 next = j->next;
 	uint64_t	 op = j->next_op, n = j->work.n;
-	int		 mine = j->set == env.set, ret = 0;
+	int		 mine = j->next_set == env.set, ret = 0;
 
 	job_free(j);
 	(void)workmount_off(env.dir.mountspath, n);
@@ -513,9 +594,13 @@ mounts_reaped(pid_t pid, int status)
 			break;
 	if (j == NULL)
 		return (0);
-	evtimer_del(&j->timer);
+	if (j->kind == KIND_MAKE)
+		evtimer_del(&j->timer);
 	j->pid = 0;
-	running--;
+	if (j->stuck)
+		stuck--;
+	else
+		running--;
 	code = workmount_ended(status, &j->record, text, sizeof(text));
 	if (j->late) {
 		code = CODE_DEADLINE_EXCEEDED;

@@ -14,6 +14,7 @@
 
 /* Below this a uid is the host's own: nothing is done in its name. */
 #define MOUNTS_UID_LEAST	1000
+#define MOUNTS_SECS		20	/* deadline of a child */
 
 /* Whose they are, and which; kept in a file beside the sandbox's. */
 struct mounts_record {

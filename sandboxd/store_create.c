@@ -264,6 +264,10 @@ body_create(struct batch *b, void *arg)
 		q->known = 1;
 		return (BATCH_REFUSED);
 	}
+	/* The one of that key has just gone. */
+	if (mount_count(&q->conf) > 0 && q->ticket == 0)
+		return (refuse(&q->no, CODE_UNAVAILABLE, "mounts",
+		    "mounts: ask again"));
 	if (quota_create(&q->a, &q->conf, text, sizeof(text)) == -1)
 		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s",
 		    text));
@@ -352,6 +356,19 @@ done_create(void *arg, int result)
 	create_free(q);
 }
 
+/* That took its time: who has gone meanwhile, or is judged otherwise now. */
+static int
+create_again(struct create *q)
+{
+	if (session_find(q->a.session) == NULL)
+		return (refuse(&q->no, CODE_UNAVAILABLE, NULL,
+		    "its client is gone"));
+	if (!policy_image(q->conf.image))
+		return (refuse(&q->no, CODE_POLICY_DENIED, "image",
+		    "image %s is not allowed here", q->conf.image));
+	return (create_limits(q));
+}
+
 /* What the parent says of the mounts that somebody waits for. */
 int
 create_recv_checked(struct chan *ch, struct frame *f, void *msg)
@@ -368,16 +385,25 @@ create_recv_checked(struct chan *ch, struct frame *f, void *msg)
 	if (q == NULL)
 		return (-1);
 	TAILQ_REMOVE(&judged, q, entry);
-	if (m->code == CODE_OK) {
+	if (m->code != CODE_OK) {
+		/* The parent has forgotten it. */
+		q->ticket = 0;
+		refuse(&q->no, m->code, "mounts", "mounts: %s", m->text);
+	} else if (create_again(q) == BATCH_OK) {
 		batch_gating(&st.batch, body_create, done_create, q);
 		return (0);
 	}
-	/* The parent has forgotten it. */
-	q->ticket = 0;
-	refuse(&q->no, m->code, "mounts", "mounts: %s", m->text);
 	answer_refused(&q->a, "create", q->conf.id, &q->no);
 	create_free(q);
 	return (0);
+}
+
+/* It made a sandbox before, and has no need of anything any more. */
+static int
+create_known(const struct create *q)
+{
+	return (q->conf.key[0] != '\0' && model_key(&st.model, q->a.uid,
+	    q->conf.key) != NULL);
 }
 
 int
@@ -401,7 +427,7 @@ create_recv_create(struct chan *ch, struct frame *f, void *msg)
 	if (create_complete(q) != BATCH_OK) {
 		answer_refused(&q->a, "create", q->conf.id, &q->no);
 		create_free(q);
-	} else if (mount_count(&q->conf) > 0) {
+	} else if (mount_count(&q->conf) > 0 && !create_known(q)) {
 		q->ticket = mount_ask(&q->a, &q->conf);
 		TAILQ_INSERT_TAIL(&judged, q, entry);
 	} else

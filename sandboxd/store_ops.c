@@ -569,6 +569,9 @@ op_committed(struct sandbox *sb, enum sbx_verb verb)
 	enum op_kind	 kind = sb->op.kind;
 	int		 was = sb->op.active;
 
+	/* By somebody else, while it was on its way. */
+	if (was && !sb->op.committing && op_begins(sb))
+		mount_over(sb);
 	engine_forget(&sb->op);
 	timer_del(&sb->op.deadline);
 	sb->op.active = sb->op.committing = 0;

@@ -138,8 +138,10 @@ act_as(uid_t uid, gid_t gid)
 	(void)setfsgid(gid);
 	(void)setfsuid(uid);
 	/* They tell nothing but what it was before. */
-	return (setfsuid((uid_t)-1) == (int)uid &&
-	    setfsgid((gid_t)-1) == (int)gid ? 0 : -1);
+	if (setfsuid((uid_t)-1) != (int)uid || setfsgid((gid_t)-1) != (int)gid)
+		return (-1);
+	/* Another user is not sent what was asked for before. */
+	return (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 }
 
 static int
@@ -170,7 +172,10 @@ open_at(int at, const char *path, uint64_t flags, uint64_t resolve)
 	return ((int)syscall(SYS_openat2, at, path, &how, sizeof(how)));
 }
 
-/* Is a socket in it, or so many directories down?  1, 0. */
+/*
+ * Is a socket in it, or so many directories down?  1, 0, or -1 if that cannot
+ * be read; a directory of others' that is closed to its client stays so inside.
+ */
 static int
 has_socket(int fd, int depth)
 {
@@ -181,9 +186,9 @@ has_socket(int fd, int depth)
 
 	if ((dir = fdopendir(fd)) == NULL) {
 		close(fd);
-		return (0);
+		return (-1);
 	}
-	while (!found && (de = readdir(dir)) != NULL) {
+	while (!found && (errno = 0, de = readdir(dir)) != NULL) {
 		if (strcmp(de->d_name, ".") == 0 ||
 		    strcmp(de->d_name, "..") == 0)
 			continue;
@@ -198,6 +203,8 @@ has_socket(int fd, int depth)
 		    RESOLVE_NO_XDEV | RESOLVE_BENEATH)) != -1)
 			found = has_socket(sub, depth - 1);
 	}
+	if (!found && errno != 0)
+		found = -1;
 	closedir(dir);
 	return (found);
 }
@@ -218,7 +225,7 @@ kind_known(int fd)
 
 /* What it is, and whether its client may do there what the sandbox is to. */
 static enum mount_end
-look_at(int fd, const struct stat *st, int rw, int sockets)
+look_at(int fd, const struct stat *st, int rw, int sockets, int scan)
 {
 	int	 mode, sub;
 
@@ -235,15 +242,23 @@ look_at(int fd, const struct stat *st, int rw, int sockets)
 	if (syscall(SYS_faccessat2, fd, "", mode, AT_EMPTY_PATH |
 	    AT_EACCESS) == -1)
 		return (errno == EROFS ? MOUNT_ROFS : MOUNT_ACCESS);
-	if (!S_ISDIR(st->st_mode) || sockets)
+	if (!S_ISDIR(st->st_mode) || !scan)
 		return (MOUNT_OK);
 	if ((sub = open_at(fd, ".", O_RDONLY | O_DIRECTORY, 0)) == -1)
 		return (MOUNT_ACCESS);
-	return (has_socket(sub, SOCKETS_DEPTH) ? MOUNT_SOCKET : MOUNT_OK);
+	switch (has_socket(sub, SOCKETS_DEPTH)) {
+	case 0:
+		return (MOUNT_OK);
+	case 1:
+		return (MOUNT_SOCKET);
+	default:
+		return (MOUNT_ACCESS);
+	}
 }
 
 static enum mount_end
-open_source(const char *path, int rw, int sockets, int *fd, struct stat *st)
+open_source(const char *path, int rw, int sockets, int scan, int *fd,
+    struct stat *st)
 {
 	if ((*fd = open_at(AT_FDCWD, path, O_PATH, 0)) == -1)
 		switch (errno) {
@@ -260,7 +275,7 @@ open_source(const char *path, int rw, int sockets, int *fd, struct stat *st)
 	/* Opened by its path it is the link itself, and not what it names. */
 	if (S_ISLNK(st->st_mode))
 		return (MOUNT_LINK);
-	return (look_at(*fd, st, rw, sockets));
+	return (look_at(*fd, st, rw, sockets, scan));
 }
 
 /* All of a map in one write, as the kernel takes it. */
@@ -406,6 +421,8 @@ mount_source(int fd, int rw, int users, const char *path)
 		return (MOUNT_PLACE);
 	memset(&attr, 0, sizeof(attr));
 	attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	/* As a peer of the host's it would get, and take, what is mounted. */
+	attr.propagation = MS_PRIVATE;
 	if (!rw)
 		attr.attr_set |= MOUNT_ATTR_RDONLY;
 	if (users != -1) {
@@ -440,12 +457,13 @@ mount_one(const struct workmount *m, size_t i, int users)
 {
 	struct stat	 st;
 	enum mount_end	 end;
-	int		 fd;
+	int		 fd, sockets = (m->sockets & 1U << i) != 0;
 
 	if (as_client(m->record) == -1)
 		return (MOUNT_PLACE);
-	end = open_source(source(m->record, i), i >= m->record->ro.n,
-	    (m->sockets & 1U << i) != 0, &fd, &st);
+	/* What comes later may be the sandbox's own. */
+	end = open_source(source(m->record, i), i >= m->record->ro.n, sockets,
+	    !sockets && m->n == 0, &fd, &st);
 	if (act_as(0, 0) == -1)
 		return (MOUNT_PLACE);
 	if (end == MOUNT_OK && m->n != 0)
@@ -464,6 +482,8 @@ workmount(const struct workmount *m)
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
 		_exit(MOUNT_PLACE);
+	/* Who counts the time may be gone, at whatever moment. */
+	(void)alarm(MOUNTS_SECS + 5);
 	/* In the name of a user of the system's nothing is mapped. */
 	if (m->n != 0 && m->record->uid >= MOUNTS_UID_LEAST &&
 	    (users = users_open(m)) == -1)

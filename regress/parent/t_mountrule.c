@@ -107,24 +107,27 @@ ATF_TC_BODY(judge, tc)
 ATF_TC_WITHOUT_HEAD(never);
 ATF_TC_BODY(never, tc)
 {
-	static const char *const own[] = { "/var/lib/sandboxd", "/run/x" };
+	static const char *const own[] = {
+		"/var/lib/sandboxd", "/run/docker.sock", "/run/x/s"
+	};
 	static const char *const no[] = {
 		"/", "/home", "/home/me", "/root", "/run", "/run/user", "/tmp",
 		"/var", "/proc", "/proc/1", "/sys/fs", "/dev", "/dev/shm",
 		"/var/lib/sandboxd", "/var/lib/sandboxd/work", "/var/lib",
-		"/run/x/y"
+		"/run/docker.sock", "/run/x", "/run/x/s"
 	};
 	static const char *const may[] = {
 		"/home/me/x", "/root/x", "/tmp/x", "/srv", "/var/lib/sandbox",
-		"/var/lib/sandboxd2", "/run/user/1000", "/procs", "/device"
+		"/var/lib/sandboxd2", "/run/user/1000", "/procs", "/device",
+		"/run/user/1000/pulse/native", "/run/x/y", "/run/docker"
 	};
 	size_t	 i;
 
 	(void)tc;
 	for (i = 0; i < nitems(no); i++)
-		ATF_CHECK_MSG(mountrule_never(no[i], own, 2), "%s", no[i]);
+		ATF_CHECK_MSG(mountrule_never(no[i], own, nitems(own)), "%s", no[i]);
 	for (i = 0; i < nitems(may); i++)
-		ATF_CHECK_MSG(!mountrule_never(may[i], own, 2), "%s", may[i]);
+		ATF_CHECK_MSG(!mountrule_never(may[i], own, nitems(own)), "%s", may[i]);
 }
 
 ATF_TC_WITHOUT_HEAD(names);

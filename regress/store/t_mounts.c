@@ -198,12 +198,11 @@ ATF_TC_BODY(dropped, tc)
 	ring_stop();
 }
 
-/* Who has gone meanwhile has asked for it all the same. */
+/* Nothing was accepted of who has gone meanwhile. */
 ATF_TC_WITHOUT_HEAD(gone);
 ATF_TC_BODY(gone, tc)
 {
 	struct proto_create	 m;
-	struct got		 g;
 	uint64_t		 ticket;
 	uint32_t		 req;
 
@@ -213,9 +212,77 @@ ATF_TC_BODY(gone, tc)
 	ticket = ask(&m, &req);
 	ring_session_over(USER_SESSION);
 	judged(ticket, CODE_OK, "");
-	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
-	ATF_CHECK(g.m.work.mounts == 3 && g.m.work.ticket == ticket);
+	ATF_CHECK_EQ(ticket, ref_of(MSG_MOUNTS_DROP));
+	ring_refused(req, CODE_UNAVAILABLE);
+	ring_refused(ring_ref(ROOT_SESSION, PROTO_SHOW, "1234/web", 0),
+	    CODE_NOT_FOUND);
+	clear(&m);
+	ring_stop();
+}
+
+/* The request that made it is known, whatever has come of its mounts. */
+ATF_TC_WITHOUT_HEAD(twice);
+ATF_TC_BODY(twice, tc)
+{
+	struct proto_create	 m;
+	uint64_t		 ticket;
+	uint32_t		 req;
+
+	(void)tc;
+	ring_up();
+	fill(&m, "web");
+	strlcpy(m.key, "k", sizeof(m.key));
+	ticket = ask(&m, &req);
+	judged(ticket, CODE_OK, "");
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ring_skip(&ring.parent, MSG_WORK_MAKE);
+	req = ring_ask(USER_SESSION, PROTO_CREATE, &m);
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_answered(req, PROTO_END);
+	ring_quiet(&ring.parent);
+	/* Another one is not. */
+	kvv_clear(&m.mounts_rw);
+	ring_refused(ring_ask(USER_SESSION, PROTO_CREATE, &m),
+	    CODE_CONFLICT);
+	clear(&m);
+	ring_stop();
+}
+
+/* The most of all that is told of one fits into a record. */
+ATF_TC_WITHOUT_HEAD(most);
+ATF_TC_BODY(most, tc)
+{
+	struct proto_create	 m;
+	struct got		 g;
+	char			 key[SBX_LABEL_KEY_MAX + 1];
+	char			 value[SBX_LABEL_VALUE_MAX + 1];
+	char			 place[64], path[64];
+	int			 i;
+
+	(void)tc;
+	ring_up();
+	memset(&m, 0, sizeof(m));
+	m.workdir = strdup("");
+	memset(m.id, 'i', SBX_ID_MAX);
+	for (i = 0; i < 16; i++) {
+		memset(key, 'k', sizeof(key) - 1);
+		memset(value, 'v', sizeof(value) - 1);
+		key[0] = value[0] = (char)('a' + i);
+		key[sizeof(key) - 1] = value[sizeof(value) - 1] = '\0';
+		snprintf(place, sizeof(place), "/%047d", i);
+		snprintf(path, sizeof(path), "/%047d", i);
+		ATF_REQUIRE(kvv_add(&m.labels, key, value) == 0 &&
+		    kvv_add(&m.mounts_rw, place, path) == 0);
+	}
+	m.lifetime = m.idle = SBX_TIME_MAX;
+	m.memory = m.tmpfs = 1 << 30;
+	(void)ring_ask(USER_SESSION, PROTO_CREATE, &m);
+	ring_get(&ring.parent, MSG_MOUNTS_CHECK, &g);
+	judged(g.m.mounts.ticket, CODE_OK, "");
 	ring_done(&g);
+	ring_answered(ring.req, PROTO_ACCEPTED);
+	ring_answered(ring.req, PROTO_END);
 	clear(&m);
 	ring_stop();
 }
@@ -254,6 +321,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, failed);
 	ATF_TP_ADD_TC(tp, dropped);
 	ATF_TP_ADD_TC(tp, gone);
+	ATF_TP_ADD_TC(tp, twice);
+	ATF_TP_ADD_TC(tp, most);
 	ATF_TP_ADD_TC(tp, again);
 	return (atf_no_error());
 }

@@ -37,6 +37,7 @@ mounts()
 mounts_cleanup()
 {
 	daemon_cleanup
+	[ ! -f .swapper ] || kill "$(cat .swapper)"
 	[ ! -f .places ] || while read -r m; do
 		rm -rf "$m"
 	done <.places
@@ -83,7 +84,7 @@ life_body()
 {
 	mounts
 	made -v "$M/ro:/mnt/ro" -v "$M/rw:/mnt/rw:rw" -v "$M/ro/file:/etc/one"
-	none_mounted || atf_fail "the host still has them"
+	await none_mounted
 	"$MINE" show "$BOX" >shown
 	atf_check -o inline:"mounts       /mnt/ro reads $M/ro
              /etc/one reads $M/ro/file
@@ -113,11 +114,24 @@ life_body()
 	# What others change is seen, both ways.
 	echo outside >"$M/ro/later"
 	atf_check -o inline:'outside\n' "$INBOX" 'cat /mnt/ro/later'
+	# By a session, which has the protocol's own words.
+	echo '{"id": 1, "create": {"id": "s", "wait": 1, "mounts": {"/mnt/x":' \
+	    "\"$M/ro\"}, \"mounts_rw\": {\"/mnt/y\": \"$M/rw\"}}}" |
+	    "$MINE" session >said || atf_fail "session: $(cat said)"
+	grep -q '"mounts":{"/mnt/x":"' said || atf_fail "$(cat said)"
+	atf_check -o inline:'read\n' "$MINE" exec s cat /mnt/x/file
+	atf_check "$MINE" delete s
+	# What an agent is told of it.
+	atf_check -o match:'"mounts":\{"/mnt/ro":"ro","/etc/one":"ro","/mnt/rw":"rw"\}' \
+	    "$MINE" tool describe "$BOX"
+	# And who reads the log.
+	atf_check -o match:" mount./mnt/ro=$M/ro" -o match:" mount_rw./mnt/rw=$M/rw" \
+	    "$MINE" events -t sandbox.create "$BOX"
 	# Anew at each start.
 	atf_check "$MINE" stop "$BOX"
 	echo stopped >"$M/ro/file"
 	atf_check "$MINE" resume "$BOX"
-	none_mounted || atf_fail "the host still has them after resume"
+	await none_mounted
 	atf_check -o inline:'stopped\n' "$INBOX" 'cat /mnt/ro/file'
 	daemon_kill
 	daemon_run
@@ -127,7 +141,7 @@ life_body()
 	atf_check -o inline:'again\n' cat "$M/rw/again"
 	atf_check "$MINE" delete "$BOX"
 	nothing_left
-	none_mounted || atf_fail "mounts are left"
+	await none_mounted
 	atf_check -o inline:'made\n' cat "$M/rw/d/file"
 	daemon_stop
 }
@@ -202,6 +216,10 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' $f
 		"$MINE" create -v "$a" >out 2>err && atf_fail "made: $a"
 		grep -q 'usage\|-v' err || atf_fail "$a: $(cat err)"
 	done
+	long=$(printf '%0250d' 0)
+	no limit_exceeded 'mounts: paths of [0-9]* bytes: the limit is 1536' \
+	    -v "/$long:/a/$long" -v "/$long:/b/$long" -v "/$long:/c/$long" \
+	    -v "/$long:/d/$long"
 	set --
 	while [ $# -lt 18 ]; do
 		set -- "$@" -v "$M/ro:/mnt/$#"
@@ -308,7 +326,7 @@ again_body()
 	atf_check -s not-exit:0 -e match:"$M/rw may be mounted read-only alone" \
 	    "$MINE" resume "$BOX"
 	atf_check -o match:'^state +stopped' "$MINE" show "$BOX"
-	none_mounted || atf_fail "mounts are left"
+	await none_mounted
 	sed -i "s,mount deny,mount allow \"$M/rw\" rw\\n&," "$CONF"
 	atf_check "$CTL" reload
 	atf_check "$MINE" resume "$BOX"
@@ -320,7 +338,7 @@ again_body()
 	ln -s away "$M/rw"
 	atf_check -s not-exit:0 -e match:"$M/rw: a symbolic link" \
 	    "$MINE" resume "$BOX"
-	none_mounted || atf_fail "mounts are left"
+	await none_mounted
 	rm "$M/rw"
 	mv "$M/away" "$M/rw"
 	# His name, not that of who resumes it.
@@ -331,6 +349,10 @@ again_body()
 	chmod 755 "$M/ro"
 	atf_check "$CTL" resume "$NEW_UID/$BOX"
 	atf_check -o inline:'read\n' "$INBOX" 'cat /mnt/ro/file'
+	# A socket that it has made itself does not keep it from that.
+	/usr/bin/python3 -I -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$M/rw/own"
+	atf_check "$MINE" restart "$BOX"
 	# What was known of them is gone: it does not start without them.
 	atf_check "$MINE" stop "$BOX"
 	rm "$STATE"/mounts/*/record
@@ -371,6 +393,7 @@ swapped_body()
 	    os.rename(path + ".was", path)
 	EOF
 	swapper=$!
+	echo $swapper >.swapper
 	n=0 had=0
 	while [ $n -lt 20 ]; do
 		n=$((n + 1))
@@ -386,9 +409,10 @@ swapped_body()
 	done
 	mv "$M/no" "$M/gone"
 	wait $swapper
+	rm .swapper
 	echo "$had of 20 were made"
 	nothing_left
-	none_mounted || atf_fail "mounts are left"
+	await none_mounted
 	daemon_stop
 }
 swapped_cleanup()
