@@ -37,7 +37,7 @@ mounts()
 mounts_cleanup()
 {
 	daemon_cleanup
-	[ ! -f .swapper ] || kill "$(cat .swapper)"
+	[ ! -f .swapper ] || kill "$(cat .swapper)" 2>/dev/null || :
 	[ ! -f .places ] || while read -r m; do
 		rm -rf "$m"
 	done <.places

@@ -19,9 +19,11 @@ home()
 	/usr/bin/python3 -I - "$M" <<-'EOF' &
 	import os, socket, sys
 	s = socket.socket(socket.AF_UNIX)
-	s.bind(sys.argv[1] + "/run/agent")
-	os.chmod(sys.argv[1] + "/run/agent", 0o666)
+	path = sys.argv[1] + "/run/agent"
+	s.bind(path + ".new")
+	os.chmod(path + ".new", 0o666)
 	s.listen(5)
+	os.rename(path + ".new", path)
 	while True:
 	    c = s.accept()[0]
 	    c.sendall(b"signed\n")
@@ -51,14 +53,15 @@ home()
 home_cleanup()
 {
 	[ ! -f .agent ] || while read -r p; do
-		kill "$p"
+		kill "$p" 2>/dev/null || :
 	done <.agent
 	daemon_cleanup
 	[ ! -f .place ] || rm -rf "$(cat .place)"
 }
 
 # talk: a program in BOX that says its second argument to the socket of the
-# first one, and prints the answer.
+# first one, and prints the answer; or, with -l, answers on that socket with what
+# it is asked behind its third argument.
 talk()
 {
 	cat >talk.c <<-'EOF'
@@ -67,6 +70,28 @@ talk()
 	#include <stdio.h>
 	#include <string.h>
 	#include <unistd.h>
+	static int
+	serve(int fd, struct sockaddr_un *s, const char *who)
+	{
+		char	 buf[64], path[sizeof(s->sun_path)];
+		ssize_t	 n;
+		int	 c;
+
+		/* Who sees it can connect to it. */
+		strcpy(path, s->sun_path);
+		strcat(s->sun_path, ".new");
+		if (bind(fd, (struct sockaddr *)s, sizeof(*s)) == -1 ||
+		    listen(fd, 5) == -1 || rename(s->sun_path, path) == -1) {
+			perror("bind");
+			return (1);
+		}
+		while ((c = accept(fd, NULL, NULL)) != -1) {
+			if ((n = read(c, buf, sizeof(buf))) > 0)
+				dprintf(c, "%s: %.*s", who, (int)n, buf);
+			close(c);
+		}
+		return (1);
+	}
 	int
 	main(int argc, char *argv[])
 	{
@@ -75,6 +100,10 @@ talk()
 		int			 fd = socket(AF_UNIX, SOCK_STREAM, 0);
 		ssize_t			 n;
 
+		if (argc == 4) {
+			strcpy(s.sun_path, argv[2]);
+			return (serve(fd, &s, argv[3]));
+		}
 		strncpy(s.sun_path, argv[1], sizeof(s.sun_path) - 1);
 		if (connect(fd, (struct sockaddr *)&s, sizeof(s)) == -1) {
 			perror("connect");
@@ -169,9 +198,11 @@ mount allow \"$M/run/lent\" sockets," "$CONF"
 	where, secret = sys.argv[1:]
 	def serve(name, answer):
 	    s = socket.socket(socket.AF_UNIX)
-	    s.bind(where + "/" + name)
-	    os.chmod(where + "/" + name, 0o666)
+	    path = where + "/" + name
+	    s.bind(path + ".new")
+	    os.chmod(path + ".new", 0o666)
 	    s.listen(5)
+	    os.rename(path + ".new", path)
 	    while True:
 	        c = s.accept()[0]
 	        c.sendall(answer(c.recv(64)))
@@ -201,6 +232,58 @@ mount allow \"$M/run/lent\" sockets," "$CONF"
 	daemon_stop
 }
 lent_cleanup()
+{
+	home_cleanup
+}
+
+atf_test_case companion cleanup
+companion_head()
+{
+	atf_set descr 'two sandboxes that share a directory: one serves the other'
+	atf_set timeout 300
+}
+companion_body()
+{
+	home
+	mkdir "$M/shared"
+	chown $NEW_UID:$NEW_UID "$M/shared"
+	sed -i "s,mount allow \"$M/home/.npm\" rw,&\n\
+mount allow \"$M/shared\" rw sockets," "$CONF"
+	atf_check "$CTL" reload
+	made -i db -l app=web -v "$M/shared:/run/app:rw"
+	talk
+	made -i web -l app=web -v "$M/shared:/run/app:rw"
+	talk
+	# A command in the one that is named, and it goes on there.
+	"$MINE" exec -d db ./talk -l /run/app/db 'the db' >exec.id ||
+	    atf_fail "not started"
+	await '[ -S "$M/shared/db" ]'
+	BOX=web
+	has './talk /run/app/db rows' 'the db: rows'
+	has 'hostname' web
+	BOX=db
+	has 'hostname' db
+	# They are two users, each with files of his own but for that directory.
+	has 'echo secret >/workspace/own; echo shared >/run/app/file' ''
+	BOX=web
+	has 'cat /run/app/file; ls /workspace' 'shared
+talk'
+	# The one's end is not the other's.
+	"$MINE" stop db || atf_fail "not stopped"
+	has './talk /run/app/db rows 2>&1' 'connect: Connection refused'
+	"$MINE" resume db || atf_fail "not resumed"
+	rm "$M/shared/db"
+	"$MINE" exec -d db ./talk -l /run/app/db 'again' >exec.id ||
+	    atf_fail "not started"
+	await '[ -S "$M/shared/db" ]'
+	has './talk /run/app/db rows' 'again: rows'
+	# And both go by the label that they have.
+	"$MINE" delete -l app=web || atf_fail "not deleted"
+	nothing_left
+	[ "$(cat "$M/shared/file")" = shared ] || atf_fail "it is gone"
+	daemon_stop
+}
+companion_cleanup()
 {
 	home_cleanup
 }
@@ -238,5 +321,6 @@ atf_init_test_cases()
 {
 	atf_add_test_case tools
 	atf_add_test_case lent
+	atf_add_test_case companion
 	atf_add_test_case refused
 }
