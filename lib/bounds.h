@@ -35,6 +35,7 @@
 #define SBX_TMPFS_MIN		(1024 * 1024)
 #define SBX_PIDS_MIN		4
 #define SBX_PIDS_MAX		4194304
+#define SBX_COMPANIONS_MAX	16	/* of one sandbox */
 #define SBX_MOUNTS_MAX		16	/* of the host's, in one sandbox */
 #define SBX_SOURCE_MAX		1023	/* bytes of the path of one */
 #define SBX_TARGET_MAX		255	/* and of its place inside */

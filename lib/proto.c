@@ -46,6 +46,7 @@ static const struct msg_field f_create[] = {
 	MSG_F(proto_create, hold, M_UINT, 1, M_OPT),
 	MSG_F(proto_create, mounts, M_KVV, SBX_MOUNTS_MAX, M_OPT),
 	MSG_F(proto_create, mounts_rw, M_KVV, SBX_MOUNTS_MAX, M_OPT),
+	MSG_F(proto_create, companion_of, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_list[] = {
@@ -262,6 +263,7 @@ static const struct msg_field f_sandbox[] = {
 	MSG_F(proto_sandbox, tmpfs, M_UINT, 0, M_OPT),
 	MSG_F(proto_sandbox, mounts, M_KVV, SBX_MOUNTS_MAX, M_OPT),
 	MSG_F(proto_sandbox, mounts_rw, M_KVV, SBX_MOUNTS_MAX, M_OPT),
+	MSG_F(proto_sandbox, companion_of, M_STR, 0, M_OPT),
 };
 
 static const struct msg_field f_exec_info[] = {

@@ -139,6 +139,7 @@ struct proto_create {
 	uint32_t	 hold;		/* 1: ready when it is resumed */
 	struct kvv	 mounts;	/* place inside: path on the host */
 	struct kvv	 mounts_rw;	/* the same, and it may write there */
+	char		 companion_of[SBX_ID_MAX + 1]; /* "": of none */
 };
 
 struct proto_list {
@@ -377,6 +378,7 @@ struct proto_sandbox {
 	uint64_t	 tmpfs;		/* bytes of it in memory, 0: none */
 	struct kvv	 mounts;	/* as in CREATE */
 	struct kvv	 mounts_rw;
+	char		 companion_of[SBX_ID_MAX + 1];
 };
 
 struct proto_exec_info {

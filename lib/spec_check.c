@@ -237,6 +237,24 @@ check_mounts(const struct proto_create *c, struct spec_error *e)
 	return (check_mount_list(&c->mounts_rw, &c->mounts, "mounts_rw", e));
 }
 
+/* Its own name, and that of whose companion it is. */
+static int
+check_names(const struct proto_create *c, struct spec_error *e)
+{
+	if (*c->id != '\0' && !spec_valid_id(c->id))
+		return (invalid(e, "id", c->id, "must be 1 to 64 letters, "
+		    "digits, dashes and underscores, a letter or digit first"));
+	if (*c->companion_of == '\0')
+		return (0);
+	if (!spec_valid_id(c->companion_of))
+		return (invalid(e, "companion_of", c->companion_of,
+		    "must be the name of a sandbox"));
+	if (strcmp(c->companion_of, c->id) == 0)
+		return (invalid(e, "companion_of", c->companion_of,
+		    "a sandbox is no companion of its own"));
+	return (0);
+}
+
 static int
 check_create(const void *msg, struct spec_error *e)
 {
@@ -245,9 +263,8 @@ check_create(const void *msg, struct spec_error *e)
 	size_t				 i, bytes = 0;
 
 	dir = c->workdir == NULL ? "" : c->workdir;
-	if (*c->id != '\0' && !spec_valid_id(c->id))
-		return (invalid(e, "id", c->id, "must be 1 to 64 letters, "
-		    "digits, dashes and underscores, a letter or digit first"));
+	if (check_names(c, e) == -1)
+		return (-1);
 	if (!spec_valid_text(c->key))
 		return (invalid(e, "key", c->key,
 		    "must be printable characters"));

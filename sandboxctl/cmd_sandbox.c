@@ -58,6 +58,11 @@ create_strings(struct ctl *ctl, struct proto_create *req)
 	if (ctl->image != NULL && strlcpy(req->image, ctl->image,
 	    sizeof(req->image)) >= sizeof(req->image))
 		return (ctl_too_long(ctl, "image", sizeof(req->image) - 1));
+	if (ctl->companion_of != NULL && strlcpy(req->companion_of,
+	    ctl->companion_of, sizeof(req->companion_of)) >=
+	    sizeof(req->companion_of))
+		return (ctl_too_long(ctl, "companion_of",
+		    sizeof(req->companion_of) - 1));
 	if (ctl->user != NULL && strlcpy(req->user, ctl->user,
 	    sizeof(req->user)) >= sizeof(req->user))
 		return (ctl_too_long(ctl, "user", sizeof(req->user) - 1));

@@ -64,6 +64,8 @@ take_fn		 take_stream, take_string, take_strings, take_tool;
 
 /* Those that mean the same in each command that has them. */
 #define OPT_ALL		OPT_FLAG('a', all)
+#define OPT_COMPANION							\
+	OPT_STRING('W', "sandbox", companion_of, "the name of a sandbox")
 #define OPT_CPUS							\
 	OPT_MILLI('c', "cpus", mcpus, 0, UINT32_MAX,			\
 	    "0.01 to 1024, with at most three decimals")

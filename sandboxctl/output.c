@@ -356,6 +356,8 @@ out_sandbox(FILE *f, const struct proto_sandbox *s)
 	out_line(f, "root", s->readonly ? "read-only" : "writable");
 	if (s->resume)
 		out_line(f, "resume", "on start");
+	if (*s->companion_of != '\0')
+		out_line(f, "companion of", s->companion_of);
 	out_mounts(f, s);
 	for (i = 0; i < s->labels.n; i++) {
 		fprintf(f, "%-12s ", i == 0 ? "labels" : "");

@@ -25,7 +25,7 @@ static const struct option_def	 opts_create[] = {
 	OPT_PREPARE,
 	OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_USER, OPT_MOUNT,
-	OPT_DIR, OPT_EXCLUDE, OPT_END
+	OPT_COMPANION, OPT_DIR, OPT_EXCLUDE, OPT_END
 };
 static const struct option_def	 opts_run[] = {
 	OPT_FLAG('A', secrets), OPT_SEED_BYTES, OPT_REASON, OPT_SEED,
@@ -36,8 +36,8 @@ static const struct option_def	 opts_run[] = {
 	OPT_PREPARE,
 	OPT_PIDS, OPT_IDLE, OPT_FLAG('R', resume),
 	OPT_FLAG('r', readonly), OPT_DISK, OPT_LIFETIME, OPT_TIMEOUT,
-	OPT_USER, OPT_MOUNT, OPT_DIR, OPT_SCOPE_NOT, OPT_EXCLUDE, OPT_GATE,
-	OPT_END
+	OPT_USER, OPT_MOUNT, OPT_COMPANION, OPT_DIR, OPT_SCOPE_NOT,
+	OPT_EXCLUDE, OPT_GATE, OPT_END
 };
 static const struct option_def	 opts_labels[] = {
 	OPT_SELECT('l', labels), OPT_END

@@ -108,6 +108,7 @@ struct ctl {
 	uint64_t		 timeout;	/* -t; ms */
 	struct strv		 types;		/* -t of events */
 	uint64_t		 lifetime;	/* -T; ms */
+	const char		*companion_of;	/* -W */
 	const char		*user;		/* -u */
 	const char		*dir;		/* -w */
 

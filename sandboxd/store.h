@@ -15,6 +15,7 @@
  *	store_ops.c		operations of several steps
  *	store_engine.c		what they ask of the Engine, in its order
  *	store_change.c		changes of a sandbox's state, as events
+ *	store_companion.c	a sandbox that ends with another one
  *	store_exec.c		execs
  *	store_call.c		calls: files of a sandbox
  *	store_broker.c		the broker's pipe
@@ -352,6 +353,8 @@ void		 doctor_box(const struct asker *, struct sandbox *);
 /* store_quota.c: the texts say why, if they return -1. */
 void		 quota_own(struct sandbox *);
 void		 quota_disown(struct sandbox *);
+/* What a user has that is not deleted: the first, or the next; or NULL. */
+struct sandbox	*quota_owned(uint32_t, const struct sandbox *);
 void		 quota_sub(uint32_t, int);
 void		 quota_use(int64_t, uint64_t *);
 int		 quota_create(const struct asker *,
@@ -430,6 +433,15 @@ void		 mount_over(const struct sandbox *);
 void		 mount_places(struct msg_box_create *,
 		    const struct proto_create *);
 void		 mount_details(struct kvv *, const struct proto_create *);
+
+/* store_companion.c */
+int		 companion_check(const struct asker *,
+		    const struct proto_create *, struct refusal *);
+/* In the batch that deletes it, and when that is written. */
+int		 companion_end(struct batch *, const struct sandbox *);
+void		 companion_ended(const struct sandbox *);
+/* Is it that of one that is deleted? */
+int		 companion_left(const struct sandbox *);
 
 /* store_held.c */
 void		 held_begin(struct sandbox *);

@@ -116,6 +116,7 @@ fill_conf(struct proto_sandbox *m, const struct proto_create *c)
 	m->mounts = c->mounts;
 	m->mounts_rw = c->mounts_rw;
 	m->resume = c->resume;
+	strlcpy(m->companion_of, c->companion_of, sizeof(m->companion_of));
 }
 
 /*

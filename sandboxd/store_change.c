@@ -138,6 +138,8 @@ body_change(struct batch *b, void *arg)
 	if ((c->verb == VERB_FAILED || c->verb == VERB_DELETED) &&
 	    update_drop(b, sb) != BATCH_OK)
 		return (BATCH_FAIL);
+	if (c->verb == VERB_DELETED && companion_end(b, sb) != BATCH_OK)
+		return (BATCH_FAIL);
 	sb->r.state = next;
 	if (c->cause[0] != '\0') {
 		detail_str(&d, "cause", c->cause);
@@ -196,6 +198,7 @@ done_change(void *arg, int result)
 			st.model.count--;
 			quota_disown(sb);
 			model_drop_conf(sb);
+			companion_ended(sb);
 			retain_deleted();
 		}
 		sb->op.code = c->code;

@@ -234,6 +234,8 @@ create_event(struct batch *b, struct create *q, struct sandbox *sb)
 		detail_num(&d, "idle", sb->t.idle);
 	if (sb->t.keep != 0)
 		detail_num(&d, "keep", sb->t.keep);
+	if (q->conf.companion_of[0] != '\0')
+		detail_str(&d, "companion_of", q->conf.companion_of);
 	detail_str(&d, "rule", q->a.by);
 	mount_details(&d, &q->conf);
 	/* Names of variables, never values; and the first labels. */
@@ -268,6 +270,8 @@ body_create(struct batch *b, void *arg)
 	if (mount_count(&q->conf) > 0 && q->ticket == 0)
 		return (refuse(&q->no, CODE_UNAVAILABLE, "mounts",
 		    "mounts: ask again"));
+	if (companion_check(&q->a, &q->conf, &q->no) != BATCH_OK)
+		return (BATCH_REFUSED);
 	if (quota_create(&q->a, &q->conf, text, sizeof(text)) == -1)
 		return (refuse(&q->no, CODE_LIMIT_EXCEEDED, NULL, "%s",
 		    text));

@@ -105,6 +105,17 @@ quota_own(struct sandbox *sb)
 	TAILQ_INSERT_TAIL(&ac->boxes, sb, of_owner);
 }
 
+struct sandbox *
+quota_owned(uint32_t uid, const struct sandbox *after)
+{
+	struct account	*ac;
+
+	if (after != NULL)
+		return (TAILQ_NEXT(after, of_owner));
+	ac = account_find(uid);
+	return (ac == NULL ? NULL : TAILQ_FIRST(&ac->boxes));
+}
+
 void
 quota_disown(struct sandbox *sb)
 {

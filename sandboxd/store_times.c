@@ -330,7 +330,9 @@ due_cause(const struct due *q, char *cause, size_t len)
 
 	switch (q->what) {
 	case TIMES_LIFETIME:
-		strlcpy(cause, "its lifetime is over", len);
+		strlcpy(cause, companion_left(q->sb) ? "the sandbox whose "
+		    "companion it was is deleted" : "its lifetime is over",
+		    len);
 		return;
 	case TIMES_IDLE:
 		ms = q->sb->t.idle;

@@ -16,7 +16,7 @@ static const char *const event_details[EV_MAX] = {
 	[EV_RELOADED] = "rule",
 	[EV_IMAGE_IMPORTED] = "image id rule",
 	[EV_SBX_CREATE] = "image memory mcpus pids disk tmpfs user lifetime "
-	    "idle keep rule label. mount. mount_rw.",
+	    "idle keep companion_of rule label. mount. mount_rw.",
 	[EV_SBX_READY] = "container guest",
 	[EV_SBX_FAILED] = "cause code",
 	[EV_SBX_STOP] = "rule reason cause",

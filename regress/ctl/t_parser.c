@@ -189,6 +189,8 @@ ATF_TC_BODY(options, tc)
 	ATF_REQUIRE_EQ(2, ctl.tools.n);
 	ATF_CHECK_STREQ("git", ctl.tools.v[1]);
 	parse_free(&ctl);
+	ATF_REQUIRE_EQ(0, line(&ctl, "create -W web", err, sizeof(err)));
+	ATF_CHECK_STREQ("web", ctl.companion_of);
 	ATF_REQUIRE_EQ(0, line(&ctl, "create -M 64M", err, sizeof(err)));
 	ATF_CHECK_EQ(64ULL << 20, ctl.tmpfs);
 	ATF_CHECK_EQ(0, ctl.disk);

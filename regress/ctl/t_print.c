@@ -71,6 +71,7 @@ example(struct proto_sandbox *s)
 	s->next_in = 61000;
 	strlcpy(s->degraded, "the Engine is away", sizeof(s->degraded));
 	s->tmpfs = 64 << 20;
+	strlcpy(s->companion_of, "api", sizeof(s->companion_of));
 	ATF_REQUIRE(kvv_add(&s->mounts, "/mnt/a", "/srv/a") == 0 &&
 	    kvv_add(&s->mounts_rw, "/mnt/b", "/srv/\033b") == 0);
 }
@@ -101,6 +102,7 @@ ATF_TC_BODY(sandbox, tc)
 	    "user         2000000001\n"
 	    "directory    /workspace\n"
 	    "root         writable\n"
+	    "companion of api\n"
 	    "mounts       /mnt/a reads /srv/a\n"
 	    "             /mnt/b writes /srv/\\033b\n"
 	    "labels       team=demo\n"
@@ -131,7 +133,8 @@ ATF_TC_BODY(sandbox, tc)
 	    "\"next\":\"stop\",\"next_by\":\"idle\",\"next_in\":61000,\"keep\":0,\"disk\":1073741824,"
 	    "\"degraded\":\"the Engine is away\",\"tmpfs\":67108864,"
 	    "\"mounts\":{\"/mnt/a\":\"/srv/a\"},"
-	    "\"mounts_rw\":{\"/mnt/b\":\"/srv/\\u001Bb\"}}\n");
+	    "\"mounts_rw\":{\"/mnt/b\":\"/srv/\\u001Bb\"},"
+	    "\"companion_of\":\"api\"}\n");
 	msg_clear(&s, proto_def(PROTO_SANDBOX));
 }
 

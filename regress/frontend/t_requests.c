@@ -203,6 +203,10 @@ static const struct {
 	R("mounts in one place", CREATE, "\x82\xa6mounts\x81\xa4/mnt\xa4/srv"
 	    "\xa9mounts_rw\x81\xa6/mnt/a\xa4/srv", INV, "mounts_rw",
 	    "two mounts in one place"),
+	R("companion of no name", CREATE, "\x81\xac" "companion_of\xa2 a", INV,
+	    "companion_of", "name of a sandbox"),
+	R("companion of itself", CREATE, "\x82\xa2id\xa3web\xac"
+	    "companion_of\xa3web", INV, "companion_of", "of its own"),
 	R("mount and root", CREATE, "\x82\xa4user\xa4root\xa6mounts\x81"
 	    "\xa4/mnt\xa4/srv", "unsupported", "mounts", "not for root"),
 	R("tmpfs 1", CREATE, "\x81\xa5tmpfs\x01", INV, "tmpfs",

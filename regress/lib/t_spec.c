@@ -201,6 +201,14 @@ ATF_TC_BODY(create, tc)
 	check(PROTO_CREATE, &c, CODE_UNSUPPORTED, "mounts_rw");
 	c.user[0] = '\0';
 	kvv_clear(&c.mounts_rw);
+	snprintf(c.companion_of, sizeof(c.companion_of), "db-1");
+	check(PROTO_CREATE, &c, CODE_OK, "");
+	snprintf(c.companion_of, sizeof(c.companion_of), "a/b");
+	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "companion_of");
+	snprintf(c.companion_of, sizeof(c.companion_of), "db");
+	snprintf(c.id, sizeof(c.id), "db");
+	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "companion_of");
+	c.companion_of[0] = c.id[0] = '\0';
 	c.workdir = dir;
 	check(PROTO_CREATE, &c, CODE_INVALID_ARGUMENT, "workdir");
 	c.workdir = NULL;

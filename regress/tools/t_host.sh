@@ -250,9 +250,9 @@ companion_body()
 	sed -i "s,mount allow \"$M/home/.npm\" rw,&\n\
 mount allow \"$M/shared\" rw sockets," "$CONF"
 	atf_check "$CTL" reload
-	made -i db -l app=web -v "$M/shared:/run/app:rw"
+	made -i web -v "$M/shared:/run/app:rw"
 	talk
-	made -i web -l app=web -v "$M/shared:/run/app:rw"
+	made -i db -W web -v "$M/shared:/run/app:rw"
 	talk
 	# A command in the one that is named, and it goes on there.
 	"$MINE" exec -d db ./talk -l /run/app/db 'the db' >exec.id ||
@@ -277,8 +277,12 @@ talk'
 	    atf_fail "not started"
 	await '[ -S "$M/shared/db" ]'
 	has './talk /run/app/db rows' 'again: rows'
-	# And both go by the label that they have.
-	"$MINE" delete -l app=web || atf_fail "not deleted"
+	atf_check -o match:'^companion of web$' "$MINE" show db
+	atf_check -s not-exit:0 -e match:'not_found' "$MINE" create -W nobody
+	# One ends with the other, whatever it does.
+	"$MINE" delete web || atf_fail "not deleted"
+	"$MINE" wait db deleted || atf_fail "it lives on"
+	atf_check -o match:'whose companion it was' "$MINE" show db
 	nothing_left
 	[ "$(cat "$M/shared/file")" = shared ] || atf_fail "it is gone"
 	daemon_stop
