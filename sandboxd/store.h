@@ -13,6 +13,7 @@
  *	store_allowed.c		the same, of what has no event of its own
  *	store_answer.c		answers to them
  *	store_ops.c		operations of several steps
+ *	store_outcome.c		what the others say of their steps
  *	store_engine.c		what they ask of the Engine, in its order
  *	store_change.c		changes of a sandbox's state, as events
  *	store_companion.c	a sandbox that ends with another one
@@ -413,14 +414,16 @@ void		 op_committed(struct sandbox *, enum sbx_verb);
 void		 op_execs_ended(struct sandbox *);
 void		 op_updated(struct sandbox *, uint64_t, enum code,
 		    const char *);
+int		 op_is_held(struct sandbox *);
+void		 op_next(struct sandbox *);
+void		 op_time(struct sandbox *, uint64_t);
+
+/* store_outcome.c */
 void		 op_work_done(uint64_t, const struct msg_work_done *);
 void		 op_listening(const struct msg_guest_gone *);
 void		 op_busy(const struct msg_guest_gone *);
 void		 op_runner_failed(uint64_t, const struct msg_result *);
 void		 op_hello(struct sandbox *, const struct msg_guest_hello *);
-int		 op_is_held(struct sandbox *);
-void		 op_next(struct sandbox *);
-void		 op_time(struct sandbox *, uint64_t);
 void		 op_guest_gone(struct sandbox *);
 void		 op_box(uint64_t, uint32_t, const void *);
 
