@@ -35,6 +35,13 @@ int	 mountrule_judge(const struct conf_mounts *rules, const char *path,
 int	 mountrule_never(const char *path, const char *const *own, size_t);
 
 /*
+ * mountjudge.c: all of a record, by the parent's configuration.  Bit i of
+ * sockets: the i-th may have some, those of rw behind those of ro.
+ */
+enum code mounts_judge(const struct mounts_record *, uint32_t *sockets,
+	    char *why, size_t);
+
+/*
  * mountfile.c: the record of sandbox n below `dir', which is opened.  Written
  * so that it is there as a whole after a crash.  -1 with errno.
  */
