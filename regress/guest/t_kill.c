@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <atf-c.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,6 +281,49 @@ ROOT_TC(reaper_killed, "a command that kills its reaper gains nothing")
 	rig_end(r);
 }
 
+/*
+ * Two are without a reaper, and of the second PID 1 does not know that yet:
+ * what is a signal for all of the first is nothing to the second.
+ */
+ROOT_TC(lost_meanwhile, "whose reaper has just been killed is nobody's orphan")
+{
+	struct rig	*r = rig_new();
+	char		 go[128], gone[128];
+	double		 end;
+	int		 fd;
+
+	(void)tc;
+	rig_boot(r);
+	snprintf(go, sizeof(go), "%s/go", r->work);
+	snprintf(gone, sizeof(gone), "%s/gone", r->work);
+	rig_sh(r, 1, 0, 0, 0, "trap 'echo usr; exit 5' USR1; kill -9 $PPID; "
+	    "sleep 1000 & echo ready; wait");
+	wait_word(r, 1, "ready");
+	rig_sync(r);
+	rig_sh(r, 2, 0, 0, 0, "trap 'echo usr' USR1; trap 'exit 6' TERM; "
+	    "mkfifo go; echo ready; read x <go; kill -9 $PPID; sleep 1000 & "
+	    ": >gone; while :; do wait; done");
+	wait_word(r, 2, "ready");
+	ATF_REQUIRE((fd = open(go, O_WRONLY | O_CLOEXEC)) != -1);
+	/* It finds the order and the death, and the order first. */
+	ATF_REQUIRE_EQ(0, kill(r->pid, SIGSTOP));
+	rig_signal(r, 1, SIGUSR1, GP_SIGNAL_TREE);
+	ATF_REQUIRE_EQ(1, write(fd, "\n", 1));
+	close(fd);
+	for (end = rig_now() + 60; access(gone, F_OK) == -1; usleep(10000))
+		ATF_REQUIRE(rig_now() < end);
+	ATF_REQUIRE_EQ(0, kill(r->pid, SIGCONT));
+	rig_until(r, &r->jobs[1].ended);
+	ATF_CHECK_EQ(5, r->jobs[1].ex.code);
+	rig_signal(r, 2, SIGTERM, 0);
+	rig_until(r, &r->jobs[2].ended);
+	ATF_CHECK_EQ(GP_EXITED, r->jobs[2].ex.kind);
+	ATF_CHECK_EQ(6, r->jobs[2].ex.code);
+	ATF_CHECK(buf_is(&r->jobs[2].out[0], "ready\n"));
+	still_well(r, 3);
+	rig_end(r);
+}
+
 ROOT_TC(all_killed, "kill -9 -1 takes the others, not the guest")
 {
 	struct rig	*r = rig_new();
@@ -391,6 +435,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, signals);
 	ATF_TP_ADD_TC(tp, rest);
 	ATF_TP_ADD_TC(tp, reaper_killed);
+	ATF_TP_ADD_TC(tp, lost_meanwhile);
 	ATF_TP_ADD_TC(tp, all_killed);
 	ATF_TP_ADD_TC(tp, unreachable);
 	ATF_TP_ADD_TC(tp, stop);

@@ -9,6 +9,7 @@
  */
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +49,7 @@ static uint8_t	 member[PID_LIMIT / 8];
 
 /* What a pass is to do, and what it has seen. */
 struct pass {
+	const struct exec *exec;
 	pid_t		 root;		/* whose descendants, or -1 */
 	int		 orphans;	/* and what fell to PID 1 */
 	int		 sig;		/* 0: only count */
@@ -246,6 +248,30 @@ pass_visit(struct pass *p, pid_t pid, pid_t parent)
 	p->group = group;
 }
 
+/*
+ * Has another command lost its reaper too, though its SIGCHLD has not been
+ * looked at?  The kernel gives away the children of who dies and makes him a
+ * zombie at one stroke: so who asks when he has the orphans knows of all whose
+ * they may be.
+ */
+static int
+others_dying(const struct exec *e)
+{
+	struct exec	*o;
+	siginfo_t	 si;
+
+	TAILQ_FOREACH(o, &g.execs, entry) {
+		if (o == e || o->reaper == -1 || (o->state != EX_STARTING &&
+		    o->state != EX_RUNNING))
+			continue;
+		memset(&si, 0, sizeof(si));
+		if (waitid(P_PID, o->reaper, &si, WEXITED | WNOHANG |
+		    WNOWAIT) == -1 || si.si_pid != 0)
+			return (1);
+	}
+	return (0);
+}
+
 /* Where a walk begins: the root's children, the orphans. */
 static void
 pass_roots(struct pass *p)
@@ -259,6 +285,8 @@ pass_roots(struct pass *p)
 		return;
 	i = n = nnodes;
 	proc_children(getpid());
+	if (others_dying(p->exec))
+		i = nnodes;
 	for (; i < nnodes; i++)
 		if (!is_reaper(nodes[i].pid))
 			nodes[n++] = nodes[i];
@@ -305,6 +333,8 @@ pass_scan(struct pass *p)
 
 	nnodes = 0;
 	proc_list("/proc", scan_node, NULL);
+	if (p->orphans && others_dying(p->exec))
+		p->orphans = 0;
 	do {
 		for (i = more = 0; i < nnodes; i++) {
 			pid_t	 pid = nodes[i].pid, parent = nodes[i].parent;
@@ -334,6 +364,7 @@ static void
 pass_init(struct pass *p, const struct exec *e, int sig)
 {
 	memset(p, 0, sizeof(*p));
+	p->exec = e;
 	p->sig = sig;
 	p->root = -1;
 	if (e->reaper != -1)
