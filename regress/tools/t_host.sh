@@ -44,8 +44,9 @@ home()
 	cat >"$MINE" <<-EOT
 		#!/bin/sh
 		exec env -i HOME="$M/home" \${AGENT:+SSH_AUTH_SOCK="\$AGENT"} \\
-		    PATH="$PATH" setpriv --reuid $NEW_UID --regid $NEW_UID \\
-		    --groups $(getent group sandbox | cut -d: -f3) "$CTL" "\$@"
+		    PATH="$PATH" ASAN_OPTIONS="$ASAN_OPTIONS" \\
+		    setpriv --reuid $NEW_UID --regid $NEW_UID --groups \\
+		    $(getent group sandbox | cut -d: -f3) "$CTL" "\$@"
 	EOT
 	chmod 755 "$MINE"
 }
