@@ -4,6 +4,7 @@
 
 #include <atf-c.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,34 @@ ROOT_TC(reaper_after, "killed when the command runs: nothing is lost")
 	ATF_CHECK_EQ(7, j->ex.code);
 	ATF_CHECK_EQ(GP_EXIT_REAPER_LOST, j->ex.flags);
 	ATF_CHECK(buf_is(&j->out[0], "out\n"));
+	rig_sync(r);
+	rig_end(r);
+}
+
+ROOT_TC(reaper_begun, "killed before it could say that the command runs")
+{
+	char		*none[] = { (char *)"/none", NULL };
+	struct rig	*r = rig_new();
+	struct job	*j = &r->jobs[1];
+
+	(void)tc;
+	r->faults = "guest.start.begun:1";
+	rig_boot(r);
+	rig_sh(r, 1, 0, 0, 0, "trap 'exit 9' TERM; sleep 1000 & "
+	    "echo; wait");
+	rig_until(r, &j->started);
+	while (j->out[0].len == 0)
+		ATF_REQUIRE(rig_pump(r, 60000));
+	rig_signal(r, 1, SIGTERM, 0);
+	rig_until(r, &j->ended);
+	ATF_CHECK_EQ(GP_EXITED, j->ex.kind);
+	ATF_CHECK_EQ(9, j->ex.code);
+	ATF_CHECK_EQ(GP_EXIT_REAPER_LOST, j->ex.flags);
+	/* One that does not run is told as ever. */
+	rig_start_v(r, 2, 0, 0, 0, "", none, NULL);
+	rig_until(r, &r->jobs[2].not_started);
+	ATF_CHECK_EQ(GP_NS_NOENT, r->jobs[2].ns.cause);
+	ATF_CHECK(!r->jobs[2].started);
 	rig_sync(r);
 	rig_end(r);
 }
@@ -96,6 +125,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, reaper_before);
 	ATF_TP_ADD_TC(tp, reaper_after);
+	ATF_TP_ADD_TC(tp, reaper_begun);
 	ATF_TP_ADD_TC(tp, guest);
 	return (atf_no_error());
 }

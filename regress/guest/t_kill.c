@@ -281,6 +281,10 @@ ROOT_TC(reaper_killed, "a command that kills its reaper gains nothing")
 	rig_end(r);
 }
 
+/* A shell kills its reaper, and goes on when it is PID 1's. */
+#define ORPHANED	"kill -9 $PPID; parent=; while [ \"$parent\" != 1 ]; "	\
+			"do read -r x x x parent x </proc/$$/stat; done; "
+
 /*
  * Two are without a reaper, and of the second PID 1 does not know that yet:
  * what is a signal for all of the first is nothing to the second.
@@ -296,12 +300,11 @@ ROOT_TC(lost_meanwhile, "whose reaper has just been killed is nobody's orphan")
 	rig_boot(r);
 	snprintf(go, sizeof(go), "%s/go", r->work);
 	snprintf(gone, sizeof(gone), "%s/gone", r->work);
-	rig_sh(r, 1, 0, 0, 0, "trap 'echo usr; exit 5' USR1; kill -9 $PPID; "
+	rig_sh(r, 1, 0, 0, 0, "trap 'echo usr; exit 5' USR1; " ORPHANED
 	    "sleep 1000 & echo ready; wait");
 	wait_word(r, 1, "ready");
-	rig_sync(r);
 	rig_sh(r, 2, 0, 0, 0, "trap 'echo usr' USR1; trap 'exit 6' TERM; "
-	    "mkfifo go; echo ready; read x <go; kill -9 $PPID; sleep 1000 & "
+	    "mkfifo go; echo ready; read x <go; " ORPHANED "sleep 1000 & "
 	    ": >gone; while :; do wait; done");
 	wait_word(r, 2, "ready");
 	ATF_REQUIRE((fd = open(go, O_WRONLY | O_CLOEXEC)) != -1);

@@ -3,6 +3,7 @@
  */
 
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <errno.h>
@@ -367,6 +368,20 @@ exec_done(struct exec *e, int status)
 	kill_done(e);
 }
 
+/*
+ * Has a command begun whose reaper was killed before it could say so?  That one
+ * closed its end of their socket with its death, and the command its own when
+ * it was executed.
+ */
+static int
+exec_begun(const struct exec *e)
+{
+	char	 c;
+
+	return (e->reaper_lost && e->sh->error == 0 && e->ctl != -1 &&
+	    recv(e->ctl, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT) == 0);
+}
+
 /* Looks at what its reaper has told.  Harmless at any time. */
 void
 exec_poll(struct exec *e)
@@ -384,7 +399,7 @@ exec_poll(struct exec *e)
 			exec_fail(e, reaper_cause(e->sh), e->sh->error);
 			return;
 		}
-		if (stage >= SH_RUNNING || e->done)
+		if (stage >= SH_RUNNING || e->done || exec_begun(e))
 			exec_running(e);
 	}
 	if (e->state == EX_RUNNING) {

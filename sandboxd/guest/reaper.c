@@ -320,6 +320,7 @@ reaper_main(struct shared *sh, int have)
 		close(STDIN_FILENO);
 		close(STDOUT_FILENO);
 		close(STDERR_FILENO);
+		fault("guest.start.begun");
 		if (sh->error != 0) {
 			sh->stage = SH_FAILED;
 			wake();
