@@ -28,7 +28,8 @@ case $dir in
 *) usage ;;
 esac
 sock=$dir/docker.sock
-ns=$(basename "$dir")
+# Two of one name lie in two places.
+ns=$(basename "$dir")-$(printf %s "$dir" | cksum | cut -d" " -f1)
 slow=${SLOW:-1}
 
 answers() {
@@ -66,7 +67,7 @@ ready() {
 	answers >/dev/null 2>&1
 }
 
-# The shims of this Engine, by the namespace that no other Engine has.
+# The shims of this Engine, by the namespace that it alone has.
 shims() {
 	for p in /proc/[0-9]*; do
 		a=$(tr '\0' ' ' 2>/dev/null <"$p/cmdline") || continue
