@@ -43,5 +43,7 @@ const char	*code_name(enum code);
 enum code	 code_number(const char *);
 /* The exit status of sysexits(3) that goes with a code. */
 int		 code_exit(enum code);
+/* The code of an errno, of files; CODE_IO_ERROR for what has none. */
+enum code	 errno_code(int);
 
 #endif

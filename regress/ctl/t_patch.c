@@ -4,7 +4,6 @@
  *
  * regress-objs: ../sandboxctl/patch.o ../sandboxctl/patch_diff.o
  * regress-objs: ../sandboxctl/patch_link.o ../sandboxctl/place.o
- * regress-objs: ../sandboxctl/errcode.o
  */
 
 #include <atf-c.h>

@@ -75,7 +75,7 @@ sources()
 			    lib/codes.c $SPEC $MSG ;;
 	f_patch)	echo regress/fuzz/fuzz.c sandboxctl/patch.c \
 			    sandboxctl/patch_diff.c sandboxctl/patch_link.c \
-			    sandboxd/guest/errcode.c sandboxd/guest/place.c \
+			    lib/errcode.c sandboxd/guest/place.c \
 			    lib/filerec.c lib/calls.c lib/codes.c $MSG ;;
 	f_print)	echo regress/fuzz/fuzz.c sandboxctl/output.c \
 			    sandboxctl/output_json.c sandboxctl/json_lack.c \

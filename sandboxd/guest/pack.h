@@ -110,7 +110,4 @@ int		 place_write(int, const uint8_t *, size_t, uint64_t);
 /* A directory and all below it; what cannot be removed stays. */
 void		 place_remove(int, const char *);
 
-/* errcode.c */
-enum code	 errno_code(int);
-
 #endif

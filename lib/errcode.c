@@ -1,8 +1,9 @@
 /* What an errno is called in an answer. */
 
 #include <errno.h>
+#include <stddef.h>
 
-#include "pack.h"
+#include "codes.h"
 
 enum code
 errno_code(int error)
