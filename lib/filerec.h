@@ -31,7 +31,7 @@ struct file_rec {
 
 /* Each line of GREP. */
 struct grep_rec {
-	char		*name;	/* below what was searched; "" if that is it */
+	char		*name;	/* below what was searched, or its own */
 	uint64_t	 line;	/* from 1; 0 where files are told */
 	uint32_t	 flags;	/* GREP_R_* */
 	uint64_t	 count;	/* of lines, where files are told */

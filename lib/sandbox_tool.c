@@ -177,6 +177,7 @@ struct input {
 	size_t		 len[2];
 	int		 i;
 	int		 fd;
+	int		 error;		/* of reading that */
 };
 
 static ssize_t
@@ -189,6 +190,8 @@ input_give(void *arg, void *buf, size_t size)
 		do
 			n = read(t->fd, buf, size);
 		while (n == -1 && errno == EINTR);
+		if (n == -1)
+			t->error = errno;
 		return (n);
 	}
 	while (t->i < 2 && t->len[t->i] == 0)
@@ -207,7 +210,7 @@ sandbox_tool_write(struct sandbox *sb, const char *id,
     struct sandbox_tool_file *f, int *created)
 {
 	struct input		 in = { { f->data, NULL }, { f->len, 0 }, 0,
-				    f->fd };
+				    f->fd, 0 };
 	struct sandbox_file_io	 io = { input_give, NULL, &in };
 	struct proto_result	 res;
 	struct proto_call	 c;
@@ -215,6 +218,10 @@ sandbox_tool_write(struct sandbox *sb, const char *id,
 	tool_call(&c, CALL_WRITE, id, f->path);
 	c.flags = CALL_F_ATOMIC | CALL_F_PARENTS;
 	if (sandbox_file_call(sb, &c, &io, &res) == -1) {
+		if (in.error != 0 && !sandbox_error(sb)->lost)
+			(void)sandbox_fail(sb, errno_code(in.error),
+			    "what is to be written cannot be read: %s",
+			    strerror(in.error));
 		f->code = sandbox_error(sb)->code;
 		return (-1);
 	}
@@ -231,7 +238,7 @@ sandbox_tool_edit(struct sandbox *sb, const char *id, const char *path,
     uint32_t flags, uint64_t *count)
 {
 	struct input		 in = { { old, text }, { oldlen, textlen }, 0,
-				    -1 };
+				    -1, 0 };
 	struct sandbox_file_io	 io = { input_give, NULL, &in };
 	struct proto_result	 res;
 	struct proto_call	 c;

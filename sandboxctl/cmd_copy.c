@@ -19,17 +19,63 @@
 
 /* A local file that is being written. */
 struct local {
-	char	 path[PATH_MAX];
-	char	 tmp[PATH_MAX];	/* beside it; "": it is written in place */
+	char	 tmp[PATH_MAX];	/* beside it; "": it has no name yet, or its own */
+	int	 whole;		/* it takes its name at the end */
 	int	 fd;
 };
+
+/* A name that nobody has, where the file is to be. */
+static int
+local_beside(struct local *l, const char *to)
+{
+	const char	*slash = strrchr(to, '/');
+	int		 len = slash == NULL ? 0 : slash + 1 - to;
+
+	if (snprintf(l->tmp, sizeof(l->tmp), "%.*s.sandboxctl-%08x%08x", len,
+	    to, arc4random(), arc4random()) < (int)sizeof(l->tmp))
+		return (0);
+	l->tmp[0] = '\0';
+	errno = ENAMETOOLONG;
+	return (-1);
+}
+
+/*
+ * One without a name, where the file system can: whatever ends us, nothing
+ * stays behind.
+ */
+static int
+local_new(struct local *l, const char *to)
+{
+	char	 dir[PATH_MAX];
+	char	*slash;
+
+	if (strlcpy(dir, to, sizeof(dir)) >= sizeof(dir)) {
+		errno = ENAMETOOLONG;
+		return (-1);
+	}
+	if ((slash = strrchr(dir, '/')) == NULL)
+		strlcpy(dir, ".", sizeof(dir));
+	else
+		slash[slash == dir] = '\0';
+	l->fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (l->fd != -1 || (errno != EOPNOTSUPP && errno != EISDIR &&
+	    errno != ENOENT))
+		return (l->fd == -1 ? -1 : 0);
+	if (local_beside(l, to) == -1)
+		return (-1);
+	l->fd = open(l->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (l->fd == -1)
+		l->tmp[0] = '\0';
+	return (l->fd == -1 ? -1 : 0);
+}
 
 static int
 local_open(struct ctl *ctl, struct local *l, const char *to)
 {
 	struct stat	 st;
 
-	l->tmp[0] = '\0';
+	memset(l, 0, sizeof(*l));
 	if (strcmp(to, "-") == 0) {
 		l->fd = STDOUT_FILENO;
 		return (0);
@@ -40,16 +86,50 @@ local_open(struct ctl *ctl, struct local *l, const char *to)
 			return (file_errno(ctl, to));
 		return (0);
 	}
-	if (snprintf(l->tmp, sizeof(l->tmp), "%s.XXXXXXXXXX", to) >=
-	    (int)sizeof(l->tmp)) {
-		errno = ENAMETOOLONG;
+	l->whole = 1;
+	if (to[0] != '\0' && to[strlen(to) - 1] == '/') {
+		errno = stat(to, &st) == -1 ? errno : ENOTDIR;
 		return (file_errno(ctl, to));
 	}
-	if ((l->fd = mkostemp(l->tmp, O_CLOEXEC)) == -1) {
-		l->tmp[0] = '\0';
+	if (local_new(l, to) == -1)
 		return (file_errno(ctl, to));
-	}
 	return (0);
+}
+
+/* Its name, in the place of what has it. */
+static int
+local_name(struct local *l, const char *to)
+{
+	char	 fd[64];
+	int	 error;
+
+	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", l->fd);
+	if (l->tmp[0] == '\0') {
+		if (linkat(AT_FDCWD, fd, AT_FDCWD, to,
+		    AT_SYMLINK_FOLLOW) == 0)
+			return (0);
+		if (errno != EEXIST || local_beside(l, to) == -1 ||
+		    linkat(AT_FDCWD, fd, AT_FDCWD, l->tmp,
+		    AT_SYMLINK_FOLLOW) == -1) {
+			l->tmp[0] = '\0';
+			return (-1);
+		}
+	}
+	if (rename(l->tmp, to) == 0)
+		return (0);
+	error = errno;
+	(void)unlink(l->tmp);
+	errno = error;
+	return (-1);
+}
+
+/* Some file systems find only at a close that there is no room. */
+static int
+local_written(const struct local *l)
+{
+	int	 fd = fcntl(l->fd, F_DUPFD_CLOEXEC, 0);
+
+	return (fd == -1 ? -1 : close(fd));
 }
 
 /* All of it is there, or ok is 0. */
@@ -60,23 +140,16 @@ local_close(struct ctl *ctl, struct local *l, const char *to, uint32_t mode,
 	mode_t	 mask = umask(0);
 
 	umask(mask);
-	if (l->tmp[0] != '\0' && ok &&
-	    fchmod(l->fd, mode & 0777 & ~mask) == -1) {
+	if (l->whole && ok && (fchmod(l->fd, mode & 0777 & ~mask) == -1 ||
+	    local_written(l) == -1 || local_name(l, to) == -1)) {
 		file_errno(ctl, to);
 		ok = 0;
-	}
+	} else if (l->whole && !ok && l->tmp[0] != '\0')
+		(void)unlink(l->tmp);
 	if (l->fd != STDOUT_FILENO && close(l->fd) == -1 && ok) {
 		file_errno(ctl, to);
 		ok = 0;
 	}
-	if (l->tmp[0] == '\0')
-		return (ok ? 0 : -1);
-	if (ok && rename(l->tmp, to) == -1) {
-		file_errno(ctl, to);
-		ok = 0;
-	}
-	if (!ok)
-		(void)unlink(l->tmp);
 	return (ok ? 0 : -1);
 }
 
@@ -150,18 +223,26 @@ get_one(struct ctl *ctl, const char *path, const char *to)
 	return (ret == 0 ? 0 : file_error(ctl, path));
 }
 
+/* Does it end in a dot: what the directory has is meant, not a name of it? */
+static int
+is_dot(const char *path)
+{
+	size_t	 len = strlen(path);
+
+	return (strcmp(path, ".") == 0 || (len > 1 && strcmp(path + len - 2,
+	    "/.") == 0));
+}
+
 static int
 in_dir(struct ctl *ctl, char *path, size_t size, const char *dir,
     const char *from)
 {
-	char	 name[NAME_MAX + 1];
-
-	if (file_base(from, name, sizeof(name)) == NULL ||
-	    (size_t)snprintf(path, size, "%s/%s", dir, name) >= size) {
-		file_local(ctl, CODE_INVALID_PATH, from, "it has no name");
-		return (-1);
-	}
-	return (0);
+	if (!is_dot(from) || !ctl->recurse || ctl->atomic)
+		return (file_in(ctl, path, size, dir, from));
+	if (strlcpy(path, dir, size) < size)
+		return (0);
+	file_local(ctl, CODE_INVALID_PATH, dir, "its name is too long");
+	return (-1);
 }
 
 int
@@ -280,13 +361,40 @@ put_file(struct ctl *ctl, const char *id, const char *from, const char *to)
 	return (file_error(ctl, to) == -1 ? -1 : 1);
 }
 
+/* A name in a directory is that of what is put there, and no way to more. */
+static int
+link_in_way(struct ctl *ctl, const char *to)
+{
+	struct file_rec	 rec;
+	int		 ret;
+
+	if (sandbox_file_stat(ctl->conn, ctl->argv[0], to, CALL_F_NOFOLLOW,
+	    &rec) == -1)
+		return (0);
+	ret = S_ISLNK(rec.mode);
+	msg_clear(&rec, &file_rec_def);
+	if (ret)
+		file_local(ctl, CODE_NOT_DIRECTORY, to,
+		    "a link is in its way");
+	return (ret);
+}
+
 /* One file or tree; -1 if there is no sense in going on. */
 static int
-put_one(struct ctl *ctl, const char *from, const char *to)
+put_one(struct ctl *ctl, const char *from, const char *to, int in)
 {
-	if (is_tree(ctl, from))
-		return (tree_put(ctl, ctl->argv[0], from, to, 0));
-	return (put_file(ctl, ctl->argv[0], from, to));
+	if (!is_tree(ctl, from))
+		return (put_file(ctl, ctl->argv[0], from, to));
+	if (in && !is_dot(from) && link_in_way(ctl, to))
+		return (1);
+	return (tree_put(ctl, ctl->argv[0], from, to, 0));
+}
+
+/* A file to a name with a slash at its end, where there is nothing. */
+static int
+slash_alone(const struct ctl *ctl, const char *to)
+{
+	return (to[strlen(to) - 1] == '/' && !is_tree(ctl, ctl->argv[1]));
 }
 
 int
@@ -303,17 +411,23 @@ cmd_put(struct ctl *ctl)
 	if (!dir && ctl->argc > 3)
 		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
 		    "several cannot be written to what is no directory"));
+	if (!dir && slash_alone(ctl, to)) {
+		if (!ctl->parents)
+			return (file_local(ctl, CODE_FILE_NOT_FOUND, to,
+			    strerror(ENOENT)));
+		dir = 1;
+	}
 	for (i = 1; i < ctl->argc - 1; i++) {
 		/* A stream has no name of its own. */
 		if (ctl->recurse && strcmp(ctl->argv[i], "-") == 0) {
-			if (put_one(ctl, "-", to) == -1)
+			if (put_one(ctl, "-", to, 0) == -1)
 				break;
 			continue;
 		}
 		if (dir && in_dir(ctl, path, sizeof(path), to,
 		    ctl->argv[i]) == -1)
 			continue;
-		if (put_one(ctl, ctl->argv[i], dir ? path : to) == -1)
+		if (put_one(ctl, ctl->argv[i], dir ? path : to, dir) == -1)
 			break;
 	}
 	return (ctl->failed);

@@ -99,7 +99,8 @@ each_to(struct ctl *ctl, uint32_t op,
 {
 	struct proto_call	 c;
 	const char		*to = ctl->argv[ctl->argc - 1];
-	char			 path[CALL_PATH_MAX + 1], name[NAME_MAX + 1];
+	char			 path[CALL_PATH_MAX + 1];
+	char			 both[2 * CALL_PATH_MAX + 8];
 	int			 dir, i;
 
 	if ((dir = file_is_dir(ctl, to)) == -1) {
@@ -113,16 +114,14 @@ each_to(struct ctl *ctl, uint32_t op,
 		file_call(ctl, &c, op, ctl->argv[i]);
 		c.path2 = (char *)(uintptr_t)to;
 		if (dir) {
-			if (file_base(ctl->argv[i], name, sizeof(name)) ==
-			    NULL || snprintf(path, sizeof(path), "%s/%s", to,
-			    name) >= (int)sizeof(path)) {
-				file_local(ctl, CODE_INVALID_PATH,
-				    ctl->argv[i], "it has no name");
+			if (file_in(ctl, path, sizeof(path), to,
+			    ctl->argv[i]) == -1)
 				continue;
-			}
 			c.path2 = path;
 		}
-		if (fn(ctl, &c) == -1 && file_error(ctl, ctl->argv[i]) == -1)
+		/* Either may be what is wrong. */
+		snprintf(both, sizeof(both), "%s to %s", c.path, c.path2);
+		if (fn(ctl, &c) == -1 && file_error(ctl, both) == -1)
 			break;
 	}
 	return (ctl->failed);

@@ -237,11 +237,15 @@ cmd_tool_upload(struct ctl *ctl)
 	for (i = 1; i < ctl->argc; i += 2) {
 		memset(&f, 0, sizeof(f));
 		f.path = ctl->argv[i + 1];
-		/* Before anything is said of it. */
-		if ((f.fd = open(ctl->argv[i], O_RDONLY)) == -1)
-			return (ctl_errno(ctl, ctl->argv[i]));
-		ret = sandbox_tool_upload(ctl->conn, ctl->argv[0], &f, 1);
-		close(f.fd);
+		ret = 0;
+		if ((f.fd = open(ctl->argv[i], O_RDONLY | O_CLOEXEC)) == -1) {
+			f.code = errno_code(errno);
+			(void)ctl_errno(ctl, ctl->argv[i]);
+		} else {
+			ret = sandbox_tool_upload(ctl->conn, ctl->argv[0], &f,
+			    1);
+			close(f.fd);
+		}
 		if ((ret = batch_told(ctl, &f, 0, ret)) != 0)
 			return (ret);
 	}

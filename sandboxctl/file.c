@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "sandboxctl.h"
@@ -65,6 +66,24 @@ file_is_dir(struct ctl *ctl, const char *path)
 	ret = S_ISDIR(rec.mode);
 	msg_clear(&rec, &file_rec_def);
 	return (ret);
+}
+
+/* The name that what is called so has in a directory: 0, or -1 and told. */
+int
+file_in(struct ctl *ctl, char *path, size_t size, const char *dir,
+    const char *from)
+{
+	char	 name[NAME_MAX + 1];
+
+	if (file_base(from, name, sizeof(name)) == NULL)
+		file_local(ctl, CODE_INVALID_PATH, from, "it ends in no name: "
+		    "say what it is to be called there");
+	else if ((size_t)snprintf(path, size, "%s/%s", dir, name) >= size)
+		file_local(ctl, CODE_INVALID_PATH, from,
+		    "its name there is too long");
+	else
+		return (0);
+	return (-1);
 }
 
 /* The last name of a path, into buf; NULL if it has none. */

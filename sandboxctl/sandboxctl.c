@@ -52,6 +52,7 @@ ctl_error_code(struct ctl *ctl, enum code code, const char *field,
 	    EXIT_OURS : code_exit(code);
 	if (ctl->failed == 0)
 		ctl->failed = status;
+	ctl->code = code;
 	if (ctl->json)
 		json_error(stderr, code_name(code), field, text);
 	else
@@ -89,9 +90,7 @@ ctl_errno(struct ctl *ctl, const char *what)
 
 	snprintf(text, sizeof(text), "%s: %s", what, strerror(save));
 	return (ctl_error_code(ctl, save == ENOENT ? CODE_NOT_FOUND :
-	    save == EACCES || save == EPERM ? CODE_PERMISSION_DENIED :
-	    save == ENOSPC || save == EDQUOT ? CODE_NO_SPACE :
-	    CODE_INTERNAL, "", text));
+	    errno_code(save), "", text));
 }
 
 /* How to name a sandbox to the daemon: others' with their uid. */

@@ -135,6 +135,7 @@ struct ctl {
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
+	enum code		 code;		/* of the last one; CODE_OK: none */
 };
 
 /* parser.c */
@@ -328,6 +329,8 @@ int		 file_errno(struct ctl *, const char *);
 int		 file_local(struct ctl *, enum code, const char *,
 		    const char *);
 int		 file_is_dir(struct ctl *, const char *);
+int		 file_in(struct ctl *, char *, size_t, const char *,
+		    const char *);
 const char	*file_base(const char *, char *, size_t);
 
 /* cmd_run.c */

@@ -201,6 +201,31 @@ seed_release(struct ctl *ctl, char *id, struct proto_sandbox *s)
 	return (0);
 }
 
+/* What one has brought gives way to a file that a later one has. */
+static int
+seed_place(struct ctl *ctl, char *id, const char *local, const char *remote)
+{
+	struct proto_call	 c;
+	struct file_rec		 rec;
+	struct stat		 st;
+	int			 link;
+
+	if (stat(local, &st) == -1 || S_ISDIR(st.st_mode) ||
+	    sandbox_file_stat(ctl->conn, id, remote, CALL_F_NOFOLLOW,
+	    &rec) == -1)
+		return (0);
+	link = S_ISLNK(rec.mode);
+	msg_clear(&rec, &file_rec_def);
+	if (!link)
+		return (0);
+	file_call(ctl, &c, CALL_REMOVE, remote);
+	c.sandbox = id;
+	if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == 0)
+		return (0);
+	(void)file_error(ctl, remote);
+	return (-1);
+}
+
 /* All of -C, in the order in which it was given. */
 static int
 seeds_copy(struct ctl *ctl, char *id)
@@ -213,6 +238,7 @@ seeds_copy(struct ctl *ctl, char *id)
 	for (i = 0; i < ctl->seeds.n; i++)
 		if (signals_got() != 0 || seed_split(ctl->seeds.v[i], local,
 		    sizeof(local), &remote) == -1 ||
+		    (i > 0 && seed_place(ctl, id, local, remote) == -1) ||
 		    seed_put(ctl, id, local, remote) != 0)
 			return (-1);
 	return (0);
@@ -225,7 +251,8 @@ seeds_copy(struct ctl *ctl, char *id)
 int
 seeds_put(struct ctl *ctl, char *id, struct proto_sandbox *s, int mark)
 {
-	int	 held = ctl->seeds.n > 0;
+	enum code	 why;
+	int		 held = ctl->seeds.n > 0;
 
 	if (!held && ctl->prepare == NULL)
 		return (0);
@@ -244,12 +271,14 @@ seeds_put(struct ctl *ctl, char *id, struct proto_sandbox *s, int mark)
 			return (0);
 		}
 	}
+	/* By the error that this comes of. */
+	why = ctl->code == CODE_OK ? CODE_CANCELLED : ctl->code;
 	if (ctl->keep_failed && (!held || seed_release(ctl, id, s) == 0))
-		file_local(ctl, CODE_INTERNAL, id,
+		file_local(ctl, why, id,
 		    "it is kept, without all that it was to be given");
 	else {
 		seed_remove(ctl, id);
-		file_local(ctl, CODE_INTERNAL, id,
+		file_local(ctl, why, id,
 		    "it is removed, since it did not get all");
 	}
 	return (-1);

@@ -426,7 +426,9 @@ unpack_open(struct unpacking *u, const char *path, int atomic)
 	if (!atomic) {
 		if (mkdir(path, 0777) == -1 && errno != EEXIST)
 			return (-1);
-		return (open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+		/* That name is the tree's: it is no way to somewhere else. */
+		return (open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		    O_CLOEXEC));
 	}
 	if (snprintf(u->dir, sizeof(u->dir), "%s", path) >=
 	    (int)sizeof(u->dir)) {

@@ -61,10 +61,10 @@ refused_body()
 	atf_check -o match:'^-rw-r----- .* 2001-02-03T' "$CTL" stat "$BOX" one
 	atf_check "$CTL" cp -r "$BOX" t/out link
 	atf_check -o match:' link -> /etc/passwd$' "$CTL" stat "$BOX" link
-	atf_check -s exit:66 -e match:'p: not a regular file' \
+	atf_check -s exit:66 -e match:'p to many/p: not a regular file' \
 	    "$CTL" cp -r "$BOX" p t/d one many
 	atf_check -o inline:'d\none\n' "$CTL" ls "$BOX" many
-	atf_check -s exit:66 -e match:'none: No such file' \
+	atf_check -s exit:66 -e match:'none to z: No such file' \
 	    "$CTL" cp -r "$BOX" none z
 	atf_check -s not-exit:0 -e match:'(not a|Not a) directory' \
 	    "$CTL" cp -r "$BOX" t one

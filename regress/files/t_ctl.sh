@@ -174,19 +174,19 @@ inside_body()
 	atf_check -o save:before "$CTL" ls -R "$BOX"
 	atf_check -s exit:66 -e match:'not_directory' \
 	    "$CTL" cp "$BOX" f g n
-	atf_check -s exit:66 -e match:'p: not a regular file' \
+	atf_check -s exit:66 -e match:'p to n: not a regular file' \
 	    "$CTL" cp "$BOX" p n
-	atf_check -s exit:66 -e match:'g: not a regular file' \
+	atf_check -s exit:66 -e match:'g to p: not a regular file' \
 	    "$CTL" cp "$BOX" g p
-	atf_check -s not-exit:0 -e match:'d: .*is_directory|d: .*directory' \
+	atf_check -s not-exit:0 -e match:'d to n: .*directory' \
 	    "$CTL" cp "$BOX" d n
-	atf_check -s exit:66 -e match:'no: No such file' \
+	atf_check -s exit:66 -e match:'no to n: No such file' \
 	    "$CTL" cp "$BOX" no n
-	atf_check -s exit:66 -e match:'g: No such file' \
+	atf_check -s exit:66 -e match:'g to no/n: No such file' \
 	    "$CTL" cp "$BOX" g no/n
 	atf_check -s exit:64 -e match:'invalid_path' "$CTL" cp "$BOX" .. e
 	# One that fails is told, the others go on.
-	atf_check -s exit:66 -e match:'no: No such file' \
+	atf_check -s exit:66 -e match:'no to d/no: No such file' \
 	    "$CTL" cp "$BOX" no g d
 	atf_check -o inline:'g\n' "$CTL" cat "$BOX" d/g
 	atf_check -o file:before "$CTL" ls -R "$BOX"

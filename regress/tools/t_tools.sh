@@ -152,6 +152,10 @@ b' c
 	ok glob '*.nothing'
 	is 'r["files"] == [] and not r["truncated"]'
 	no invalid_argument glob '../*'
+	no invalid_argument glob '/workspace/*.txt'
+	ok glob '/workspace/*.txt' /
+	is '[f["path"] for f in r["files"]] == ["workspace/a.txt",
+	    "workspace/\u00fc[1].txt"]'
 	no file_not_found glob '*' nothing
 	# grep
 	ok grep two
@@ -175,7 +179,7 @@ b' c
 	ok grep -M 3 two
 	is 'len(r["matches"]) == 3 and not r["truncated"]'
 	ok grep two a.txt
-	is 'r["matches"] == [{"path": "", "line": 2, "text": "two"}]'
+	is 'r["matches"] == [{"path": "a.txt", "line": 2, "text": "two"}]'
 	no invalid_argument grep -P '(a'
 	no too_large grep -P '(a{99}){99}'
 	no file_not_found grep x nothing
@@ -194,6 +198,15 @@ b' c
 	    False]'
 	is '__import__("base64").b64decode(r[0]["content"]) ==
 	    bytes(range(256))'
+	# One that cannot be read here spoils no other.
+	mkdir -p locally
+	tool upload locally /workspace/u1 nowhere /workspace/u2 all \
+	    /workspace/u3 >answer 2>err && atf_fail "all are well"
+	is '[a["error"] for a in r] == ["is_directory", "file_not_found",
+	    None]'
+	atf_check -o match:'nowhere: No such file' cat err
+	atf_check -s exit:66 -e match:'cannot be read.*is_directory' \
+	    "$CTL" tool write "$BOX" /workspace/u1 <locally
 	# delete: a file, a tree, and what is not there
 	put x/y/z 'here'
 	put x/y/w 'there'

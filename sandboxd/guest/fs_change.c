@@ -110,9 +110,16 @@ remove_tree(struct job *j)
 void
 fs_remove(struct job *j)
 {
-	char		 dir[CALL_PATH_MAX + 1];
+	char		 path[CALL_PATH_MAX + 1], dir[CALL_PATH_MAX + 1];
 	struct stat	 st;
+	size_t		 len;
+	int		 slash = 0;
 
+	/* A slash at its end says that it is a directory. */
+	snprintf(path, sizeof(path), "%s", j->m.path);
+	for (len = strlen(path); len > 1 && path[len - 1] == '/'; slash = 1)
+		path[--len] = '\0';
+	j->m.path = path;
 	if (path_split(j->m.path, dir) == NULL) {
 		job_fail(j, CODE_INVALID_PATH,
 		    "it ends in no name that could be removed");
@@ -121,6 +128,10 @@ fs_remove(struct job *j)
 	if (lstat(j->m.path, &st) == -1) {
 		if (errno != ENOENT || !(j->m.flags & CALL_F_FORCE))
 			job_errno(j, errno, "");
+		return;
+	}
+	if (slash && !S_ISDIR(st.st_mode)) {
+		job_errno(j, ENOTDIR, "");
 		return;
 	}
 	if (S_ISDIR(st.st_mode) && j->m.flags & CALL_F_RECURSE) {

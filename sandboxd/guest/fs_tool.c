@@ -89,6 +89,15 @@ fs_glob(struct job *j)
 	struct stat	 st;
 	int		 fd, error;
 
+	/* Below the root of all files that is the same; else it has none. */
+	if (*req.pattern == '/') {
+		if (j->m.path[strspn(j->m.path, "/")] != '\0') {
+			job_fail(j, CODE_INVALID_ARGUMENT, "a pattern begins "
+			    "in the directory, and not with a slash");
+			return;
+		}
+		req.pattern += strspn(req.pattern, "/");
+	}
 	if (j->m.flags & CALL_F_FILES)
 		req.flags |= GLOB_FILES;
 	if (j->m.flags & CALL_F_NODOT)
@@ -123,7 +132,8 @@ grep_tell_record(void *arg, const struct grep_hit *h)
 	memcpy(name, h->path, h->pathlen);
 	name[h->pathlen] = '\0';
 	rec_begin(j, 5);
-	rec_str(j, name);
+	/* A file itself has the name that was asked for. */
+	rec_str(j, h->pathlen == 0 ? j->m.path : name);
 	rec_uint(j, h->line);
 	rec_uint(j, (h->context ? GREP_R_CONTEXT : 0) |
 	    (h->cut ? GREP_R_CUT : 0));
