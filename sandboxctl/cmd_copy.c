@@ -101,7 +101,6 @@ static int
 local_name(struct local *l, const char *to)
 {
 	char	 fd[64];
-	int	 error;
 
 	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", l->fd);
 	if (l->tmp[0] == '\0') {
@@ -115,12 +114,7 @@ local_name(struct local *l, const char *to)
 			return (-1);
 		}
 	}
-	if (rename(l->tmp, to) == 0)
-		return (0);
-	error = errno;
-	(void)unlink(l->tmp);
-	errno = error;
-	return (-1);
+	return (rename(l->tmp, to));
 }
 
 /* Some file systems find only at a close that there is no room. */
@@ -144,7 +138,8 @@ local_close(struct ctl *ctl, struct local *l, const char *to, uint32_t mode,
 	    local_written(l) == -1 || local_name(l, to) == -1)) {
 		file_errno(ctl, to);
 		ok = 0;
-	} else if (l->whole && !ok && l->tmp[0] != '\0')
+	}
+	if (!ok && l->tmp[0] != '\0')
 		(void)unlink(l->tmp);
 	if (l->fd != STDOUT_FILENO && close(l->fd) == -1 && ok) {
 		file_errno(ctl, to);

@@ -164,6 +164,80 @@ ended_cleanup()
 	daemon_cleanup
 }
 
+atf_test_case named cleanup
+named_head()
+{
+	atf_set descr 'get to a file system where each file has a name'
+	atf_set timeout 180
+}
+named_body()
+{
+	world
+	box
+	cat >open.c <<-'EOF'
+	#include <errno.h>
+	#include <fcntl.h>
+	#include <stdarg.h>
+	#include <sys/syscall.h>
+	#include <unistd.h>
+	static int
+	ours(const char *path, int flags, int mode)
+	{
+		if ((flags & O_TMPFILE) == O_TMPFILE) {
+			errno = EOPNOTSUPP;
+			return (-1);
+		}
+		return (syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+	}
+	int
+	open(const char *path, int flags, ...)
+	{
+		va_list ap;
+		va_start(ap, flags);
+		flags = ours(path, flags, va_arg(ap, int));
+		va_end(ap);
+		return (flags);
+	}
+	int open64(const char *, int, ...)
+	    __attribute__((__alias__("open")));
+	EOF
+	atf_check -e ignore cc -D_GNU_SOURCE -w -shared -fPIC -o open.so open.c
+	cat >ctl <<-EOF
+		#!/bin/sh
+		LD_PRELOAD=$PWD/open.so \
+		    ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" \
+		    exec "$CTL" "\$@"
+	EOF
+	chmod 755 ctl
+	run 'head -c 100000 /dev/urandom >f; chmod 640 f'
+	atf_check -o save:want "$CTL" cat "$BOX" f
+	mkdir there
+	for i in 1 2; do
+		atf_check ./ctl get "$BOX" f there
+		cmp want there/f || atf_fail "it is another one"
+		atf_check_equal 640 "$(stat -c %a there/f)"
+	done
+	# What does not come leaves nothing, nor does what has no place.
+	no 65 'the limit is 1024' get -m 1K "$BOX" f there
+	atf_check -s exit:65 -e ignore ./ctl get -m 1K "$BOX" f there/g
+	atf_check -s exit:66 -e match:'not_found' ./ctl get "$BOX" f there/n/g
+	atf_check -o inline:'f\n' ls -A there
+	cmp want there/f || atf_fail "it is another one"
+	run 'truncate -s 8G large'
+	./ctl get "$BOX" large there/x </dev/null >out 2>&1 &
+	p=$!
+	await "writes $p"
+	atf_check -o match:'^\.sandboxctl-' ls -A there
+	kill -KILL $p
+	wait $p
+	[ ! -e there/x ] || atf_fail "a half has its name"
+	daemon_stop
+}
+named_cleanup()
+{
+	daemon_cleanup
+}
+
 atf_test_case seeds cleanup
 seeds_head()
 {
@@ -196,5 +270,6 @@ atf_init_test_cases()
 	atf_add_test_case links
 	atf_add_test_case names
 	atf_add_test_case ended
+	atf_add_test_case named
 	atf_add_test_case seeds
 }
