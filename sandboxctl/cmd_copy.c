@@ -57,7 +57,13 @@ local_new(struct local *l, const char *to)
 		strlcpy(dir, ".", sizeof(dir));
 	else
 		slash[slash == dir] = '\0';
-	l->fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	/* Its name is given to it by what /proc shows of it. */
+	if (access("/proc/self/fd", X_OK) == 0)
+		l->fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	else {
+		l->fd = -1;
+		errno = EOPNOTSUPP;
+	}
 	if (l->fd != -1 || (errno != EOPNOTSUPP && errno != EISDIR &&
 	    errno != ENOENT))
 		return (l->fd == -1 ? -1 : 0);
@@ -234,7 +240,8 @@ in_dir(struct ctl *ctl, char *path, size_t size, const char *dir,
 {
 	if (!is_dot(from) || !ctl->recurse || ctl->atomic)
 		return (file_in(ctl, path, size, dir, from));
-	if (strlcpy(path, dir, size) < size)
+	/* By way of a link that is named, too. */
+	if ((size_t)snprintf(path, size, "%s/.", dir) < size)
 		return (0);
 	file_local(ctl, CODE_INVALID_PATH, dir, "its name is too long");
 	return (-1);

@@ -100,6 +100,7 @@ seed_put(struct ctl *ctl, const char *id, const char *local,
     const char *remote)
 {
 	struct stat	 st;
+	enum code	 code = ctl->code;
 	int		 failed = ctl->failed, ret;
 
 	if (stat(local, &st) == -1)
@@ -108,8 +109,10 @@ seed_put(struct ctl *ctl, const char *id, const char *local,
 		return (put_file(ctl, id, local, remote));
 	ret = tree_put(ctl, id, local, remote, seed_how(ctl));
 	/* What cannot travel was told; the tree is there without it. */
-	if (ret == 0)
+	if (ret == 0) {
 		ctl->failed = failed;
+		ctl->code = code;
+	}
 	return (ret);
 }
 
@@ -134,6 +137,7 @@ static void
 seeds_mark(struct ctl *ctl, char *id)
 {
 	struct proto_call	 c;
+	enum code		 code = ctl->code;
 	int			 failed = ctl->failed;
 
 	if (ctl->seeds.n == 0)
@@ -145,6 +149,7 @@ seeds_mark(struct ctl *ctl, char *id)
 	if (sandbox_file_call(ctl->conn, &c, NULL, NULL) == -1) {
 		(void)file_error(ctl, "the mark " MARK_SEED);
 		ctl->failed = failed;
+		ctl->code = code;
 	}
 }
 

@@ -48,12 +48,15 @@ lost_conf(const struct kvv *d)
 {
 	struct proto_create	*c;
 	const char		*image = kvv_get(d, "image");
+	const char		*of = kvv_get(d, "companion_of");
 
 	if ((c = calloc(1, sizeof(*c))) == NULL ||
 	    (c->workdir = strdup("")) == NULL)
 		fatal("%s", __func__);
 	if (image != NULL)
 		strlcpy(c->image, image, sizeof(c->image));
+	if (of != NULL)
+		strlcpy(c->companion_of, of, sizeof(c->companion_of));
 	c->memory = detail_number(d, "memory", INT64_MAX);
 	c->mcpus = detail_number(d, "mcpus", UINT32_MAX);
 	c->pids = detail_number(d, "pids", UINT32_MAX);

@@ -223,6 +223,9 @@ times_next(const struct sandbox *sb, uint64_t *due)
 	}
 	if (sb->t.until != 0)
 		due_least(due, &what, sb->t.until, TIMES_LIFETIME);
+	/* Whatever others have made of that since. */
+	if (companion_left(sb))
+		due_least(due, &what, 1, TIMES_LIFETIME);
 	return (what);
 }
 

@@ -43,6 +43,23 @@ companion(const char *id, const char *of)
 	return (n);
 }
 
+/* More time is no way out of it. */
+static void
+extended(const char *id)
+{
+	struct proto_extend	 m;
+	char			 name[16];
+	uint32_t		 req;
+
+	memset(&m, 0, sizeof(m));
+	strlcpy(name, id, sizeof(name));
+	m.id = name;
+	m.time = 3600000;
+	req = ring_ask(USER_SESSION, PROTO_EXTEND, &m);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
+}
+
 static void
 ask(uint32_t type, const char *id)
 {
@@ -182,6 +199,7 @@ ATF_TC_BODY(killed, tc)
 	ring_send(&ring.parent, MSG_WORK_DONE, op, 0, 0, &done);
 	watch_cause("web", "deleted", "");
 	for (i = 0; i < 2; i++) {
+		extended("db");
 		watch_show("db", &g);
 		ATF_CHECK_STREQ("stopped", g.m.sandbox.state);
 		ATF_CHECK_STREQ("delete", g.m.sandbox.next);

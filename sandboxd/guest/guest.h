@@ -125,6 +125,7 @@ struct seen {
 	int		 found;
 	uint64_t	 hash;
 	pid_t		 top;		/* the highest number */
+	int		 blind;		/* whose the orphans are is not known yet */
 };
 
 #define P_STATE		0x01		/* frames that are due */

@@ -118,7 +118,7 @@ kill_pass(struct exec *e)
 	e->kill_seen = now;
 	if (now.found > SCAN_CROWD && e->kill_pass < SCAN_AFTER)
 		e->kill_pass = SCAN_AFTER;
-	if (now.found == 0 && e->reaper == -1 && e->done) {
+	if (now.found == 0 && !now.blind && e->reaper == -1 && e->done) {
 		/* Without a reaper nobody else can tell. */
 		e->gone = 1;
 		e->kill_at = g.now + WAIT_MAX;

@@ -252,22 +252,25 @@ pass_visit(struct pass *p, pid_t pid, pid_t parent)
  * Has another command lost its reaper too, though its SIGCHLD has not been
  * looked at?  The kernel gives away the children of who dies and makes him a
  * zombie at one stroke: so who asks when he has the orphans knows of all whose
- * they may be.
+ * they may be.  One that has ended by itself leaves none.
  */
 static int
-others_dying(const struct exec *e)
+others_dying(struct pass *p)
 {
 	struct exec	*o;
 	siginfo_t	 si;
 
 	TAILQ_FOREACH(o, &g.execs, entry) {
-		if (o == e || o->reaper == -1 || (o->state != EX_STARTING &&
+		if (o == p->exec || o->reaper == -1 || (o->state != EX_STARTING &&
 		    o->state != EX_RUNNING))
 			continue;
 		memset(&si, 0, sizeof(si));
 		if (waitid(P_PID, o->reaper, &si, WEXITED | WNOHANG |
-		    WNOWAIT) == -1 || si.si_pid != 0)
+		    WNOWAIT) == 0 && si.si_pid != 0 &&
+		    si.si_code != CLD_EXITED) {
+			p->seen.blind = 1;
 			return (1);
+		}
 	}
 	return (0);
 }
@@ -285,7 +288,7 @@ pass_roots(struct pass *p)
 		return;
 	i = n = nnodes;
 	proc_children(getpid());
-	if (others_dying(p->exec))
+	if (others_dying(p))
 		i = nnodes;
 	for (; i < nnodes; i++)
 		if (!is_reaper(nodes[i].pid))
@@ -333,7 +336,7 @@ pass_scan(struct pass *p)
 
 	nnodes = 0;
 	proc_list("/proc", scan_node, NULL);
-	if (p->orphans && others_dying(p->exec))
+	if (p->orphans && others_dying(p))
 		p->orphans = 0;
 	do {
 		for (i = more = 0; i < nnodes; i++) {
