@@ -20,6 +20,7 @@ ask_of(uint64_t session, const char *id, const char *of)
 	strlcpy(m.id, id, sizeof(m.id));
 	strlcpy(m.companion_of, of, sizeof(m.companion_of));
 	m.workdir = none;
+	m.wait = 1;
 	return (ring_ask(session, PROTO_CREATE, &m));
 }
 
@@ -27,20 +28,7 @@ ask_of(uint64_t session, const char *id, const char *of)
 static uint64_t
 companion(const char *id, const char *of)
 {
-	struct got	 g;
-	uint64_t	 n, op;
-	uint32_t	 req;
-
-	req = ask_of(USER_SESSION, id, of);
-	ring_answered(req, PROTO_ACCEPTED);
-	ring_answered(req, PROTO_END);
-	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
-	n = g.m.work.n;
-	op = g.f.op;
-	ring_done(&g);
-	ring_make_ready(n, op, MSG_BOX_CREATE, NULL);
-	watch_cause(id, "ready", "");
-	return (n);
+	return (watch_ready(ask_of(USER_SESSION, id, of)));
 }
 
 /* More time is no way out of it. */
@@ -57,15 +45,6 @@ extended(const char *id)
 	m.time = 3600000;
 	req = ring_ask(USER_SESSION, PROTO_EXTEND, &m);
 	ring_answered(req, PROTO_SANDBOX);
-	ring_answered(req, PROTO_END);
-}
-
-static void
-ask(uint32_t type, const char *id)
-{
-	uint32_t	 req = ring_ref(USER_SESSION, type, id, 0);
-
-	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_END);
 }
 
@@ -93,12 +72,12 @@ ATF_TC_BODY(ends, tc)
 	shown_of("db", "web");
 	shown_of("web", "");
 	/* That one stops, and goes on, is nothing to the other. */
-	ask(PROTO_STOP, "web");
+	watch_ask(PROTO_STOP, "web");
 	watch_stop(web);
 	watch_cause("web", "stopped", "");
 	ring_state(USER_SESSION, "db", "ready");
 	ring_quiet(&ring.runner);
-	ask(PROTO_DELETE, "web");
+	watch_ask(PROTO_DELETE, "web");
 	ring_removed(web);
 	watch_stop(db);
 	ring_removed(db);
@@ -130,7 +109,7 @@ ATF_TC_BODY(alone, tc)
 	ring_removed(web);
 	ring_quiet(&ring.runner);
 	ring_state(USER_SESSION, "db", "ready");
-	ask(PROTO_DELETE, "db");
+	watch_ask(PROTO_DELETE, "db");
 	ring_removed(db);
 	watch_cause("db", "deleted", "");
 	ring_state(USER_SESSION, "web", "ready");
@@ -151,16 +130,17 @@ ATF_TC_BODY(pending, tc)
 	web = ring_ready(USER_SESSION, "web");
 	req = ask_of(USER_SESSION, "db", "web");
 	ring_answered(req, PROTO_ACCEPTED);
-	ring_answered(req, PROTO_END);
 	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
 	db = g.m.work.n;
 	op = g.f.op;
 	ring_done(&g);
-	ask(PROTO_DELETE, "web");
+	watch_ask(PROTO_DELETE, "web");
 	ring_removed(web);
 	watch_cause("web", "deleted", "");
 	ring_state(USER_SESSION, "db", "pending");
 	ring_make_ready(db, op, MSG_BOX_CREATE, NULL);
+	ring_answered(req, PROTO_SANDBOX);
+	ring_answered(req, PROTO_END);
 	watch_stop(db);
 	ring_removed(db);
 	watch_cause("db", "deleted", "the sandbox whose companion it was");
@@ -183,10 +163,10 @@ ATF_TC_BODY(killed, tc)
 	ring_up();
 	web = ring_ready(USER_SESSION, "web");
 	db = companion("db", "web");
-	ask(PROTO_STOP, "db");
+	watch_ask(PROTO_STOP, "db");
 	watch_stop(db);
 	watch_cause("db", "stopped", "");
-	ask(PROTO_DELETE, "web");
+	watch_ask(PROTO_DELETE, "web");
 	op = ring_ordered(MSG_BOX_REMOVE);
 	ring_outcome(MSG_BOX_REMOVED, op, web);
 	ring_skip(&ring.runner, MSG_UNLISTEN);
@@ -232,7 +212,7 @@ ATF_TC_BODY(refused, tc)
 	ring_refused(ask_of(ROOT_SESSION, "db", "theirs"), CODE_NOT_FOUND);
 	ring_refused(ask_of(USER_SESSION, "db", "db"), CODE_INVALID_ARGUMENT);
 	ring_refused(ask_of(USER_SESSION, "db", "a b"), CODE_INVALID_ARGUMENT);
-	ask(PROTO_DELETE, "old");
+	watch_ask(PROTO_DELETE, "old");
 	ring_refused(ask_of(USER_SESSION, "db", "old"), CODE_WRONG_STATE);
 	ring_removed(n);
 	watch_cause("old", "deleted", "");
@@ -243,7 +223,7 @@ ATF_TC_BODY(refused, tc)
 	}
 	ring_refused(ask_of(USER_SESSION, "db", "web"), CODE_LIMIT_EXCEEDED);
 	/* A place is free when one is gone. */
-	ask(PROTO_DELETE, name);
+	watch_ask(PROTO_DELETE, name);
 	ring_removed(n);
 	watch_cause(name, "deleted", "");
 	(void)companion("db", "web");

@@ -81,31 +81,10 @@ ask_keep(const char *id, const char *key, uint64_t keep)
 	return (ring_ask(USER_SESSION, PROTO_CREATE, &m));
 }
 
-static void
-become_ready(uint32_t req, uint64_t *n)
-{
-	struct got	 g;
-	uint64_t	 op;
-
-	ring_answered(req, PROTO_ACCEPTED);
-	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
-	*n = g.m.work.n;
-	op = g.f.op;
-	ring_done(&g);
-	ring_make_ready(*n, op, MSG_BOX_CREATE, NULL);
-	ring_answer(req, PROTO_SANDBOX, &g);
-	ATF_REQUIRE_STREQ(g.m.sandbox.state, "ready");
-	ring_done(&g);
-	ring_answered(req, PROTO_END);
-}
-
 static uint64_t
 ready(const char *id, uint64_t lifetime, uint64_t idle)
 {
-	uint64_t	 n;
-
-	become_ready(ask_create(id, lifetime, idle), &n);
-	return (n);
+	return (watch_ready(ask_create(id, lifetime, idle)));
 }
 
 static void
@@ -539,7 +518,7 @@ ATF_TC_BODY(keep, tc)
 	ring_refused(ask_keep("web", "", 10 * HOUR + 1), CODE_LIMIT_EXCEEDED);
 	ring_refused(ask_keep("web", "", SBX_TIME_MAX + 1),
 	    CODE_LIMIT_EXCEEDED);
-	become_ready(ask_keep("web", "key", HOUR), &n);
+	n = watch_ready(ask_keep("web", "key", HOUR));
 	event_has("web", "sandbox.create", "keep", "3600000");
 	/* It is a part of what its key stands for. */
 	ring_refused(ask_keep("web", "key", 2 * HOUR), CODE_CONFLICT);
@@ -547,7 +526,7 @@ ATF_TC_BODY(keep, tc)
 	ring_answered(req, PROTO_ACCEPTED);
 	ring_answered(req, PROTO_SANDBOX);
 	ring_answered(req, PROTO_END);
-	become_ready(ask_keep("api", "", SBX_TIME_NONE), &m);
+	m = watch_ready(ask_keep("api", "", SBX_TIME_NONE));
 	stop("web", n);
 	next_must("web", "delete", "stopped", HOUR);
 	stop("api", m);

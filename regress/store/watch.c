@@ -105,6 +105,25 @@ watch_ask(uint32_t type, const char *id)
 	ring_answered(req, PROTO_END);
 }
 
+uint64_t
+watch_ready(uint32_t req)
+{
+	struct got	 g;
+	uint64_t	 n, op;
+
+	ring_answered(req, PROTO_ACCEPTED);
+	ring_get(&ring.parent, MSG_WORK_MAKE, &g);
+	n = g.m.work.n;
+	op = g.f.op;
+	ring_done(&g);
+	ring_make_ready(n, op, MSG_BOX_CREATE, NULL);
+	ring_answer(req, PROTO_SANDBOX, &g);
+	ATF_REQUIRE_STREQ(g.m.sandbox.state, "ready");
+	ring_done(&g);
+	ring_answered(req, PROTO_END);
+	return (n);
+}
+
 void
 watch_stop(uint64_t n)
 {

@@ -14,6 +14,8 @@ void	 watch_cause(const char *, const char *, const char *);
 void	 watch_count(const char *, const char *, int);
 /* Nobody knows it any more. */
 void	 watch_gone(const char *);
+/* A create that waits is answered when it is ready: its number. */
+uint64_t watch_ready(uint32_t);
 /* A request for the sandbox is accepted. */
 void	 watch_ask(uint32_t, const char *);
 /* The siblings' part of its stop, from the order to the guest. */
