@@ -135,8 +135,7 @@ jobs_body()
 	world
 	box -i job
 	atf_check -o inline:"job.1\n" "$CTL" exec -d job sh -c \
-	    'trap "echo caught; exit 7" USR1; echo up
-	    while :; do sleep 0.1; done'
+	    'trap "echo caught; exit 7" USR1; sleep 1000 & echo up; wait'
 	await '"$CTL" logs job.1 | grep -q up' 60
 	# What it writes may be read before its start is in the event log.
 	await '"$CTL" ps | grep -Eq "^job.1 +running"' 60

@@ -3,11 +3,6 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
-run()
-{
-	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
-}
-
 atf_test_case names cleanup
 names_head()
 {

@@ -6,11 +6,6 @@
 
 EDITS="python3 $(atf_get_srcdir)/edits.py"
 
-run()
-{
-	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
-}
-
 # by_git patch dir, by_patch patch dir: apply it there.
 by_git()
 {

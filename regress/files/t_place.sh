@@ -4,11 +4,6 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
-run()
-{
-	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
-}
-
 # The errors of these commands name their paths, and say what is wrong there.
 # no status words command ...
 no()

@@ -4,11 +4,6 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
-run()
-{
-	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
-}
-
 # facts dir: each entry's kind, mode, time, size, links and target.
 facts()
 {

@@ -3,11 +3,6 @@
 . "$(atf_get_srcdir)/../lib/sandboxd.subr"
 . "$(atf_get_srcdir)/../lib/system.subr"
 
-run()
-{
-	"$CTL" exec "$BOX" sh -c "$*" </dev/null || atf_fail "exec: $*"
-}
-
 # Follows $1 into the file told; it is ready when this returns.
 watch()
 {

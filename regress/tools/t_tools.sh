@@ -265,8 +265,8 @@ busybox_cleanup()
 	daemon_cleanup
 }
 
-# run expression line: the answer to a command line is so.
-run()
+# executed expression line: the answer to a command line is so.
+executed()
 {
 	ok execute "$2"
 	is "$1"
@@ -282,31 +282,31 @@ execute_body()
 {
 	world
 	box
-	run 'sorted(r) == ["exec", "exit_code", "output", "size", "timed_out",
+	executed 'sorted(r) == ["exec", "exit_code", "output", "size", "timed_out",
 	    "truncated"] and r["output"] == "hi\n" and r["exit_code"] == 0 and
 	    not r["truncated"]' 'echo hi'
-	run 'r["exit_code"] == 42 and r["output"] == "" and r["size"] == 0' \
+	executed 'r["exit_code"] == 42 and r["output"] == "" and r["size"] == 0' \
 	    'exit 42'
-	run 'r["exit_code"] == 127' nonexistent_command
-	run 'r["exit_code"] == 137' 'kill -9 $$'
+	executed 'r["exit_code"] == 127' nonexistent_command
+	executed 'r["exit_code"] == 137' 'kill -9 $$'
 	# As they were written, and not one stream behind the other.
-	run 'r["output"] == "".join("o%d\ne%d\n" % (i, i)
+	executed 'r["output"] == "".join("o%d\ne%d\n" % (i, i)
 	    for i in range(1, 51))' \
 	    'for i in $(seq 50); do echo o$i; echo e$i >&2; done'
-	run 'r["output"] == {"base64": "YQBi/w=="}' "printf 'a\\0b\\377'"
-	run 'r["output"] == "a\0b"' "printf 'a\\0b'"
-	run 'r["output"] == "done\n"' 'cat; echo done'
-	run 'r["output"] == "x y\n"' 'A="x y"; echo $A'
+	executed 'r["output"] == {"base64": "YQBi/w=="}' "printf 'a\\0b\\377'"
+	executed 'r["output"] == "a\0b"' "printf 'a\\0b'"
+	executed 'r["output"] == "done\n"' 'cat; echo done'
+	executed 'r["output"] == "x y\n"' 'A="x y"; echo $A'
 	ok execute -w /tmp -e 'A=two' 'pwd; echo $A'
 	is 'r["output"] == "/tmp\ntwo\n"'
 	# What is left in the background does not hold it up, nor does time.
 	date +%s >from
-	run 'r["output"] == "hi\n"' 'sleep 60 & echo hi'
+	executed 'r["output"] == "hi\n"' 'sleep 60 & echo hi'
 	ok execute -t 1 'echo begun; sleep 977'
 	is 'r["exit_code"] == 124 and r["timed_out"] and
 	    r["output"] == "begun\n" and not r["truncated"]'
 	[ $(($(date +%s) - $(cat from))) -lt 40 ] || atf_fail "it took long"
-	run 'r["output"] == ""' 'ps | grep "[s]leep 977"'
+	executed 'r["output"] == ""' 'ps | grep "[s]leep 977"'
 	# 512000 bytes, whole, and five at once.
 	_pids=
 	for i in 1 2 3 4 5; do
