@@ -19,7 +19,7 @@
 
 /* A local file that is being written. */
 struct local {
-	char	 tmp[PATH_MAX];	/* beside it; "": it has no name yet, or its own */
+	char	 tmp[PATH_MAX];	/* beside it; "": none, or its own */
 	int	 whole;		/* it takes its name at the end */
 	int	 fd;
 };
@@ -86,20 +86,17 @@ local_open(struct ctl *ctl, struct local *l, const char *to)
 		l->fd = STDOUT_FILENO;
 		return (0);
 	}
-	/* Into a FIFO or a device goes what comes. */
-	if (stat(to, &st) == 0 && !S_ISREG(st.st_mode)) {
+	if (stat(to, &st) == -1) {
+		if (to[0] == '\0' || to[strlen(to) - 1] == '/')
+			return (file_errno(ctl, to));
+	} else if (!S_ISREG(st.st_mode)) {
+		/* Into a FIFO or a device goes what comes. */
 		if ((l->fd = open(to, O_WRONLY | O_CLOEXEC)) == -1)
 			return (file_errno(ctl, to));
 		return (0);
 	}
 	l->whole = 1;
-	if (to[0] != '\0' && to[strlen(to) - 1] == '/') {
-		errno = stat(to, &st) == -1 ? errno : ENOTDIR;
-		return (file_errno(ctl, to));
-	}
-	if (local_new(l, to) == -1)
-		return (file_errno(ctl, to));
-	return (0);
+	return (local_new(l, to) == -1 ? file_errno(ctl, to) : 0);
 }
 
 /* Its name, in the place of what has it. */
@@ -363,32 +360,16 @@ put_file(struct ctl *ctl, const char *id, const char *from, const char *to)
 	return (file_error(ctl, to) == -1 ? -1 : 1);
 }
 
-/* A name in a directory is that of what is put there, and no way to more. */
-static int
-link_in_way(struct ctl *ctl, const char *to)
-{
-	struct file_rec	 rec;
-	int		 ret;
-
-	if (sandbox_file_stat(ctl->conn, ctl->argv[0], to, CALL_F_NOFOLLOW,
-	    &rec) == -1)
-		return (0);
-	ret = S_ISLNK(rec.mode);
-	msg_clear(&rec, &file_rec_def);
-	if (ret)
-		file_local(ctl, CODE_NOT_DIRECTORY, to,
-		    "a link is in its way");
-	return (ret);
-}
-
 /* One file or tree; -1 if there is no sense in going on. */
 static int
 put_one(struct ctl *ctl, const char *from, const char *to, int in)
 {
 	if (!is_tree(ctl, from))
 		return (put_file(ctl, ctl->argv[0], from, to));
-	if (in && !is_dot(from) && link_in_way(ctl, to))
-		return (1);
+	/* A name in a directory is the tree's, and no way to somewhere else. */
+	if (in && !is_dot(from) && file_is_link(ctl, ctl->argv[0], to))
+		return (file_local(ctl, CODE_NOT_DIRECTORY, to,
+		    "a link is in its way"), 1);
 	return (tree_put(ctl, ctl->argv[0], from, to, 0));
 }
 

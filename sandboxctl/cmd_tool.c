@@ -240,7 +240,7 @@ cmd_tool_upload(struct ctl *ctl)
 		ret = 0;
 		if ((f.fd = open(ctl->argv[i], O_RDONLY | O_CLOEXEC)) == -1) {
 			f.code = errno_code(errno);
-			(void)ctl_errno(ctl, ctl->argv[i]);
+			(void)file_errno(ctl, ctl->argv[i]);
 		} else {
 			ret = sandbox_tool_upload(ctl->conn, ctl->argv[0], &f,
 			    1);

@@ -50,7 +50,9 @@ file_error(struct ctl *ctl, const char *path)
 int
 file_errno(struct ctl *ctl, const char *path)
 {
-	return (ctl_errno(ctl, path));
+	int	 error = errno;
+
+	return (file_local(ctl, errno_code(error), path, strerror(error)));
 }
 
 /* 1 if there is a directory, 0 else, -1: the request itself failed. */
@@ -64,6 +66,21 @@ file_is_dir(struct ctl *ctl, const char *path)
 		return (sandbox_error(ctl->conn)->code ==
 		    CODE_FILE_NOT_FOUND ? 0 : -1);
 	ret = S_ISDIR(rec.mode);
+	msg_clear(&rec, &file_rec_def);
+	return (ret);
+}
+
+/* Is there a symbolic link?  What cannot be looked at is told by its use. */
+int
+file_is_link(struct ctl *ctl, const char *id, const char *path)
+{
+	struct file_rec	 rec;
+	int		 ret;
+
+	if (sandbox_file_stat(ctl->conn, id, path, CALL_F_NOFOLLOW,
+	    &rec) == -1)
+		return (0);
+	ret = S_ISLNK(rec.mode);
 	msg_clear(&rec, &file_rec_def);
 	return (ret);
 }

@@ -135,7 +135,7 @@ struct ctl {
 
 	struct sandbox		*conn;
 	int			 failed;	/* exit status of a first error */
-	enum code		 code;		/* of the last one; CODE_OK: none */
+	enum code		 code;		/* of the last; CODE_OK: none */
 };
 
 /* parser.c */
@@ -329,6 +329,7 @@ int		 file_errno(struct ctl *, const char *);
 int		 file_local(struct ctl *, enum code, const char *,
 		    const char *);
 int		 file_is_dir(struct ctl *, const char *);
+int		 file_is_link(struct ctl *, const char *, const char *);
 int		 file_in(struct ctl *, char *, size_t, const char *,
 		    const char *);
 const char	*file_base(const char *, char *, size_t);

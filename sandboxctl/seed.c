@@ -211,17 +211,10 @@ static int
 seed_place(struct ctl *ctl, char *id, const char *local, const char *remote)
 {
 	struct proto_call	 c;
-	struct file_rec		 rec;
 	struct stat		 st;
-	int			 link;
 
 	if (stat(local, &st) == -1 || S_ISDIR(st.st_mode) ||
-	    sandbox_file_stat(ctl->conn, id, remote, CALL_F_NOFOLLOW,
-	    &rec) == -1)
-		return (0);
-	link = S_ISLNK(rec.mode);
-	msg_clear(&rec, &file_rec_def);
-	if (!link)
+	    !file_is_link(ctl, id, remote))
 		return (0);
 	file_call(ctl, &c, CALL_REMOVE, remote);
 	c.sandbox = id;

@@ -125,7 +125,7 @@ struct seen {
 	int		 found;
 	uint64_t	 hash;
 	pid_t		 top;		/* the highest number */
-	int		 blind;		/* whose the orphans are is not known yet */
+	int		 blind;		/* to orphans that may be another's */
 };
 
 #define P_STATE		0x01		/* frames that are due */

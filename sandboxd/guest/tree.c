@@ -261,8 +261,8 @@ others_dying(struct pass *p)
 	siginfo_t	 si;
 
 	TAILQ_FOREACH(o, &g.execs, entry) {
-		if (o == p->exec || o->reaper == -1 || (o->state != EX_STARTING &&
-		    o->state != EX_RUNNING))
+		if (o == p->exec || o->reaper == -1 ||
+		    (o->state != EX_STARTING && o->state != EX_RUNNING))
 			continue;
 		memset(&si, 0, sizeof(si));
 		if (waitid(P_PID, o->reaper, &si, WEXITED | WNOHANG |
